@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Everything is made inside the clone: .venv (the tools) and .build (a copy of the tree where Ansible's tools want it,
+# caches, and a home folder, so that no tool reads or writes the user's own).
+
+PYTHON ?= python3
+# For test-matrix: some ansible-core versions only, such as CORES="2.16 2.21".
+CORES ?=
+# Processes for pytest.
+export JOBS ?= 2
+# More options for pytest, such as ARGS="-k incarnation -x".
+ARGS ?=
+
+USER_HOME := $(HOME)
+USER_PATH := $(PATH)
+export HOME := $(CURDIR)/.build/home
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export XDG_CACHE_HOME := $(HOME)/.cache
+export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/.build
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.build/hypothesis
+# The user's own settings; and what git sets for its hooks, as the copy in .build is a repository of its own.
+unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
+
+MIRROR := .build/ansible_collections/maintenance/azure
+PYTEST := .venv/bin/python -m pytest -n $(JOBS)
+# A virtual environment knows its path and its Python: another one needs another environment.
+VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: test
+test: test-unit test-integration lint sanity importer ## All checks below but the matrix
+	@echo "make test: all passed"
+
+.PHONY: test-unit
+test-unit: .venv/test mirror ## Unit tests
+	$(PYTEST) tests/unit $(ARGS)
+
+.PHONY: test-integration
+test-integration: .venv/test mirror ## Real ansible-playbook runs against the simulator
+	$(PYTEST) tests/integration/targets $(ARGS)
+
+.PHONY: test-matrix
+test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow
+	.venv/bin/python tests/tools/matrix.py $(CORES)
+
+# The hooks of pre-commit are the lint-* targets, so a commit is checked by what `make test` runs.
+.PHONY: lint
+lint: .venv/lint mirror ## All lint-* targets, through pre-commit
+	.venv/bin/pre-commit run --all-files --color never
+
+.PHONY: lint-ruff
+lint-ruff: .venv/lint ## Style and format of the Python code
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+.PHONY: lint-mypy
+lint-mypy: .venv/lint mirror ## Types of the controller's code
+	.venv/bin/mypy $(addprefix $(MIRROR)/,$(wildcard $(addprefix plugins/,action filter inventory plugin_utils)))
+
+.PHONY: lint-ansible
+lint-ansible: .venv/lint mirror ## ansible-lint, which also runs yamllint
+	cd $(MIRROR) && ansible-lint
+
+.PHONY: lint-docs
+lint-docs: .venv/lint mirror ## Changelog fragments, plugin and role documentation
+	cd $(MIRROR) && antsibull-changelog lint
+	cd $(MIRROR) && antsibull-docs lint-collection-docs --plugin-docs .
+
+.PHONY: sanity
+sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
+	@.venv/bin/python tests/tools/get_pip.py
+	@.venv/bin/python tests/tools/pythons.py .build/pythons
+	cd $(MIRROR) && PATH="$(CURDIR)/.venv/bin:$(CURDIR)/.build/pythons:$$PATH" ansible-test sanity --color no
+
+.PHONY: importer
+importer: .venv/lint mirror ## Build, install and import the tarball as Galaxy does
+	.venv/bin/python tests/tools/check_tarball.py $(MIRROR) .build/importer
+
+.PHONY: demo
+demo: .venv/runtime mirror ## A small simulated fleet, read and shown as a table
+	.venv/bin/python demo/run.py
+
+.PHONY: format
+format: .venv/lint ## Let ruff put the Python code right
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+.PHONY: clean
+clean: ## Remove .venv and .build
+	rm -rf .venv .build
+
+.PHONY: mirror
+mirror: $(VENV)
+	@.venv/bin/python tests/tools/mirror.py .build
+
+define CHECK_PYTHON
+import sys
+if sys.version_info < (3, 10):
+    sys.exit("make needs Python 3.10 or newer, $(PYTHON) is %d.%d. Try: make PYTHON=python3.12 ..." % sys.version_info[:2])
+print(sys.executable)
+endef
+export CHECK_PYTHON
+
+$(VENV):
+	@python=$$(HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) -c "$$CHECK_PYTHON") && \
+		echo "Making .venv with $$python" && rm -rf .venv && $$python -m venv .venv
+	@HOME="$(USER_HOME)" .venv/bin/python tests/tools/pip_conf.py .build/home
+	@touch $@
+
+.venv/runtime: $(VENV) requirements.txt
+.venv/test: .venv/runtime
+.venv/lint: .venv/test
+.venv/%: tests/requirements-%.txt
+	.venv/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
