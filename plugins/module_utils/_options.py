@@ -1,0 +1,31 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of the modules, for the host half and the controller half alike."""
+
+from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT
+
+API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
+DEFAULT_TIMEOUT = 130
+
+
+def service_options():
+    """What every module that talks to the service takes."""
+    return dict(
+        endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
+        api_version=dict(type="str", default="2020-07-01", choices=list(API_VERSIONS)),
+        timeout=dict(type="int", default=DEFAULT_TIMEOUT),
+        vm_name=dict(type="str"),
+    )
+
+
+def info_options():
+    return dict(
+        service_options(),
+        affecting=dict(type="str", default="this_host", choices=["this_host", "any"]),
+        event_types=dict(type="list", elements="str", choices=["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]),
+        event_statuses=dict(type="list", elements="str", choices=["Scheduled", "Started"]),
+        event_sources=dict(type="list", elements="str", choices=["Platform", "User"]),
+        within=dict(type="int"),
+        query=dict(type="str"),
+    )

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the controller halves of all modules share: check the options, ask the host, understand the answer."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._imds import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
+    BadReading,
+    build_status,
+    parse_document,
+    parse_identity,
+)
+
+
+class HostFailed(Exception):
+    """The host half did not answer. `result` is what Ansible got instead."""
+
+    def __init__(self, result: dict[str, t.Any]) -> None:
+        super().__init__(result.get("msg", ""))
+        self.result = result
+
+
+class ServiceAction(ActionBase):  # type: ignore[misc]
+    """Base of the actions that talk to the metadata service of a host."""
+
+    def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
+        if options["timeout"] <= 0:
+            raise AnsibleActionFail(f"timeout must be at least 1 second, not {options['timeout']}")
+        if options["endpoint"] != "auto":
+            try:
+                options["endpoint"] = check_endpoint(options["endpoint"])
+            except ValueError as error:
+                raise AnsibleActionFail(str(error)) from None
+        if options["vm_name"] is not None and not options["vm_name"].strip():
+            raise AnsibleActionFail("vm_name is empty: leave it out, or give the name that events use for this VM")
+        return options
+
+    def ask_host(self, module: str, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        given = {name: value for name, value in options.items() if value is not None}
+        result = self._execute_module(module_name=module, module_args=given, task_vars=task_vars)
+        if result.get("failed") or "answers" not in result:
+            raise HostFailed(result)
+        return result["answers"]  # type: ignore[no-any-return]
+
+    def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
+        """`maintenance_status` from what the host passed on, and the endpoint that it came from."""
+        try:
+            document = parse_document(answers["events"]["body"])
+            identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
+        except BadReading as error:
+            raise AnsibleActionFail(
+                f"{answers['endpoint']} did not answer like the metadata service. {error}."
+                " Something else may be answering at this address, such as a proxy."
+            ) from None
+        return {
+            "endpoint": answers["endpoint"],
+            **build_status(document, identity, answers["events"]["at"], vm_name),
+        }

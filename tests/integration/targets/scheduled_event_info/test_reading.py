@@ -1,0 +1,211 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user gets from scheduled_event_info, in every way in which tasks are run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_run import fleet_inventory, inventory, play, play_each, run
+from simulator_process import Simulator
+
+FLEET = {
+    "vms": [
+        {"name": "web_0", "group": "web", "update_domain": "0"},
+        {"name": "web_1", "group": "web", "update_domain": "1"},
+        {"name": "alone"},
+    ],
+    "groups": {"web": {"kind": "availability_set"}},
+}
+API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
+READ = {"name": "Read", "maintenance.azure.scheduled_event_info": {}}
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with Simulator(FLEET) as fleet:
+        fleet.add_event(
+            id="A1",
+            type="Reboot",
+            resources=["web_0"],
+            notice=900,
+            description="Host server is undergoing maintenance.",
+        )
+        fleet.add_event(id="B2", type="Freeze", resources=["web_1"], notice=60, duration=5, source="User")
+        fleet.add_event(id="C3", type="Redeploy", resources=["web_0", "web_1"], status="Started", dwell=9000)
+        yield fleet
+
+
+@pytest.fixture
+def hosts(tmp_path, simulator):
+    return fleet_inventory(tmp_path, simulator)
+
+
+def read(options, **keywords):
+    return {"name": "Read", "maintenance.azure.scheduled_event_info": options, **keywords}
+
+
+def ids(result):
+    return [event["id"] for event in result["events"]]
+
+
+def test_every_host_learns_what_is_planned_for_it(tmp_path, hosts):
+    results = play(tmp_path, hosts, READ).everywhere("Read")
+    assert {host: ids(result) for host, result in results.items()} == {
+        "web_0": ["A1", "C3"],
+        "web_1": ["B2", "C3"],
+        "alone": [],
+    }
+    web_0 = results["web_0"]
+    assert (web_0["outcome"], web_0["changed"], web_0["pending"]) == ("ok", False, True)
+    assert web_0["this_host"]["vm_name"] == "web_0"
+    assert web_0["this_host"]["update_domain"] == "0"
+    assert set(web_0["this_host"]) == {
+        "vm_name",
+        "vm_id",
+        "resource_id",
+        "resource_group",
+        "subscription_id",
+        "location",
+        "zone",
+        "update_domain",
+        "fault_domain",
+        "scale_set",
+        "placement_group",
+    }
+    event = dict(web_0["events"][0])
+    assert 800 < event.pop("seconds_left") <= 900
+    assert event.pop("not_before").endswith("Z")
+    assert event == {
+        "id": "A1",
+        "type": "Reboot",
+        "status": "Scheduled",
+        "source": "Platform",
+        "resource_type": "VirtualMachine",
+        "resources": ["web_0"],
+        "duration_seconds": None,
+        "description": "Host server is undergoing maintenance.",
+        "affects_this_host": True,
+    }
+    assert not results["alone"]["pending"]
+
+
+READINGS = [
+    ({"affecting": "any"}, ["A1", "B2", "C3"]),
+    ({"event_types": ["Redeploy"]}, ["C3"]),
+    ({"event_statuses": ["Scheduled"]}, ["A1"]),
+    ({"affecting": "any", "event_sources": ["User"]}, ["B2"]),
+    ({"affecting": "any", "within": 120}, ["B2", "C3"]),
+    ({"vm_name": "WEB_1"}, ["B2", "C3"]),
+    *(({"api_version": version}, ["A1", "C3"]) for version in API_VERSIONS),
+]
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory, simulator):
+    folder = tmp_path_factory.mktemp("readings")
+    cases = [options for options, _expected in READINGS]
+    return play_each(
+        folder,
+        fleet_inventory(folder, simulator),
+        "maintenance.azure.scheduled_event_info",
+        cases,
+        arguments=("--limit", "web_0"),
+    )
+
+
+@pytest.mark.parametrize(("options", "expected"), READINGS, ids=str)
+def test_options(readings, options, expected):
+    assert ids(readings.of(str(options))) == expected
+
+
+@pytest.mark.parametrize("version", API_VERSIONS)
+def test_every_api_version_gives_the_same_shape(readings, version):
+    first, last = readings.of(str({"api_version": version}))["events"]
+    assert last["resources"] == ["web_0", "web_1"]
+    assert (first["source"] is None) == (version < "2019-08-01")
+    assert set(first) == set(last)
+
+
+def test_a_given_name_spares_the_instance_metadata(tmp_path, hosts, simulator):
+    simulator.clear_log()
+    result = play(tmp_path, hosts, read({"vm_name": "web_0"}), arguments=("--limit", "web_1")).of("Read")
+    assert (result["this_host"], ids(result)) == (None, ["A1", "C3"])
+    assert [line["path"] for line in simulator.log()] == ["/metadata/scheduledevents"]
+
+
+def test_two_requests_are_all_it_takes(tmp_path, hosts, simulator):
+    simulator.clear_log()
+    play(tmp_path, hosts, READ, arguments=("--limit", "web_1"))
+    assert len(simulator.log()) == 2
+
+
+def test_query(tmp_path, hosts):
+    options = {"affecting": "any", "query": "events[?status == 'Scheduled'].resources[]"}
+    assert play(tmp_path, hosts, read(options), arguments=("--limit", "web_0")).of("Read")["query_result"] == [
+        "web_0",
+        "web_1",
+    ]
+
+
+def test_ad_hoc(tmp_path, hosts, simulator):
+    answer = run(
+        tmp_path,
+        [
+            "ansible",
+            "-i",
+            str(hosts),
+            "web_0",
+            "-m",
+            "maintenance.azure.scheduled_event_info",
+            "-a",
+            "endpoint={{ maintenance_endpoint }}",
+        ],
+    )
+    assert answer.code == 0
+    assert "web_0 | SUCCESS" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("keywords", "settings", "arguments"),
+    [
+        pytest.param({}, {}, ("--check", "--diff"), id="check mode"),
+        pytest.param({}, {"ANSIBLE_PIPELINING": "1"}, (), id="pipelining"),
+        pytest.param({"loop": [1, 2]}, {}, (), id="loop"),
+        pytest.param({"delegate_to": "web_0"}, {}, (), id="delegated to itself"),
+        pytest.param(
+            {"environment": {"http_proxy": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1"}},
+            {},
+            (),
+            id="proxy",
+        ),
+    ],
+)
+def test_ways_to_run_a_task(tmp_path, hosts, keywords, settings, arguments):
+    outcome = play(tmp_path, hosts, {**READ, **keywords}, arguments=("--limit", "web_0", *arguments), **settings)
+    assert outcome.code == 0, outcome.output
+    result = outcome.of("Read")
+    for single in result.get("results", [result]):
+        assert ids(single) == ["A1", "C3"]
+
+
+def test_delegation_reads_the_host_that_is_delegated_to(tmp_path, simulator):
+    own = {vm: {"maintenance_endpoint": url} for vm, url in simulator.endpoints.items()}
+    task = read({"endpoint": "{{ hostvars.web_1.maintenance_endpoint }}"}, delegate_to="web_1")
+    result = play(tmp_path, inventory(tmp_path, own), task, arguments=("--limit", "web_0")).of("Read", "web_0")
+    assert result["this_host"]["vm_name"] == "web_1"
+    assert ids(result) == ["B2", "C3"]
+
+
+def test_the_structure_survives_as_a_fact_and_as_json(tmp_path, hosts):
+    outcome = play(
+        tmp_path,
+        hosts,
+        {**READ, "register": "reading"},
+        {"name": "Keep", "ansible.builtin.set_fact": {"maintenance_status": "{{ reading }}"}},
+        {"name": "Use", "ansible.builtin.debug": {"msg": "{{ maintenance_status.events | to_json }}"}},
+        arguments=("--limit", "web_0"),
+    )
+    assert [event["id"] for event in json.loads(outcome.of("Use")["msg"])] == ["A1", "C3"]

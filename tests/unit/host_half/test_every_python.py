@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The host half reads the simulator under every Python from 3.6 on that is found on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from simulator_process import Simulator
+from tools.pythons import find_pythons
+
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins" / "module_utils"
+PROGRAM = """
+import json, sys
+from ansible_collections.maintenance.azure.plugins.module_utils import _host_half, _imds, _options
+assert _host_half.endpoints_to_try("auto")[0] == _imds.DEFAULT_ENDPOINT
+options = dict((name, option.get("default")) for name, option in _options.info_options().items())
+
+class Module:
+    params = dict(options, endpoint=sys.argv[1], timeout=10)
+    def exit_json(self, **result):
+        print(json.dumps(result))
+    def fail_json(self, **result):
+        sys.exit(json.dumps(result))
+
+_host_half.answer_of_the_service(Module())
+"""
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with Simulator({"vms": [{"name": "web"}]}) as fleet:
+        fleet.add_event(id="A1", type="Reboot", resources=["web"], notice=9000)
+        yield fleet
+
+
+@pytest.fixture(scope="module")
+def host_path(tmp_path_factory):
+    """The collection's host half alone, as Ansible brings it to a host: nothing else of it can be imported."""
+    root = tmp_path_factory.mktemp("host")
+    folder = root / "ansible_collections" / "maintenance" / "azure" / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "module_utils").symlink_to(PLUGINS)
+    return root
+
+
+@pytest.mark.parametrize("version", [v for v in find_pythons() if int(v.split(".")[1]) >= 6])
+def test_the_host_half_runs(version, simulator, host_path):
+    simulator.fault(kind="error_503", count=1)
+    process = subprocess.run(
+        [find_pythons()[version], "-W", "error", "-B", "-c", PROGRAM, simulator.endpoint("web")],
+        env={**os.environ, "PYTHONPATH": str(host_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    answers = json.loads(process.stdout)["answers"]
+    assert json.loads(answers["events"]["body"])["Events"][0]["EventId"] == "A1"
+    assert json.loads(answers["instance"]["body"])["name"] == "web"
