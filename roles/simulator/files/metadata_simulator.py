@@ -122,7 +122,7 @@ def is_number(value):
 
 
 def a_text(value):
-    return None if isinstance(value, str) and value else "a text that is not empty"
+    return None if isinstance(value, str) and value and value.isprintable() else "a text of one line that is not empty"
 
 
 def any_text(value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -93,6 +94,16 @@ def test_it_can_end_with_its_standard_input():
         assert simulator.process.wait(5) == 0
 
 
+@pytest.fixture
+def few_open_files():
+    """The soft limit of open files that a login shell gives, only tighter."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("few_open_files")
 def test_a_fleet_of_a_thousand_vms():
     fleet = {"vms": [{"name": f"vm-{n}", "group": f"group-{n // 50}"} for n in range(1000)]}
     with Simulator(fleet) as simulator:
