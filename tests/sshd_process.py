@@ -52,6 +52,7 @@ def sshd(folder: Path) -> Iterator[dict[str, Any]]:
     try:
         _wait_until_it_listens(port, folder / "sshd.log")
         yield {
+            "sshd_pid": process.pid,
             "ansible_connection": "ssh",
             "ansible_host": "127.0.0.1",
             "ansible_port": port,

@@ -16,11 +16,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     warnings_about,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import HostFailed, ServiceAction
-
-NAME_NOT_TOLD = (
-    "The instance metadata does not tell this VM's name, so it is not known which events name it:"
-    " give the name as vm_name, or read all events with affecting: any"
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
+    NAME_NOT_TOLD,
+    HostFailed,
+    ServiceAction,
 )
 
 
@@ -39,7 +38,7 @@ class ActionModule(ServiceAction):
             return failure.result
         everything = self.understand(answers, options["vm_name"])
         if options["affecting"] == "this_host" and everything["this_host"] is None and options["vm_name"] is None:
-            raise AnsibleActionFail(NAME_NOT_TOLD)
+            raise AnsibleActionFail(f"{NAME_NOT_TOLD}, or read all events with affecting: any")
         status = select(
             everything,
             affecting=options["affecting"],

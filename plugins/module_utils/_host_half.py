@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The part of a task that runs on the managed host: ask, and hand the answers to the controller."""
 
-from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT, ImdsError, read
+from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT, ImdsError, approve, read
 from ansible_collections.maintenance.azure.plugins.module_utils._leases import discovered_endpoints
 
 
@@ -14,15 +14,21 @@ def endpoints_to_try(endpoint):
 
 
 def answer_of_the_service(module):
-    """Read the service and leave the module with its answers as they came."""
-    options = module.params
+    """Ask the service and leave the module with its answers as they came."""
     try:
-        answers = read(
-            endpoints_to_try(options["endpoint"]),
-            options["api_version"],
-            with_instance=not options["vm_name"],
-            timeout=options["timeout"],
-        )
+        answers = _ask(module.params)
     except ImdsError as error:
         module.fail_json(msg=str(error), kind=error.kind, status=error.status)
     module.exit_json(changed=False, answers=answers)
+
+
+def _ask(options):
+    approval = options.get("_approval")
+    if approval:
+        return approve(options["endpoint"], options["api_version"], timeout=options["timeout"], **approval)
+    return read(
+        endpoints_to_try(options["endpoint"]),
+        options["api_version"],
+        with_instance=not options["vm_name"],
+        timeout=options["timeout"],
+    )

@@ -28,12 +28,14 @@ LARGEST_BODY = 1024 * 1024
 # Nobody answers a connection on a machine that is not an Azure VM: do not spend the notice on that.
 SECONDS_TO_BE_ACCEPTED = 15
 SECONDS_PER_CONNECT = 5
-# The service allows 5 requests a second to all processes of a VM together.
-SECONDS_BETWEEN_REQUESTS = 0.25
+# The service allows 5 requests a second to all processes of a VM together; one is left for the others.
+REQUESTS_A_SECOND = 4
 FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 8.0
 # The instance metadata answers 404 for a short while after a VM was changed.
 NOT_THERE_YET_TRIES = 3
+# After these a POST may have been taken in all the same.
+UNCLEAR_STATUSES = (500, 502, 504)
 
 Answer = collections.namedtuple("Answer", "status headers body at")
 
@@ -230,7 +232,7 @@ class Conversation:
         self.deadline = clock() + timeout
         self.accepted_by = clock() + SECONDS_TO_BE_ACCEPTED
         self.accepted = False
-        self.next_request_at = clock()
+        self.sent_at = collections.deque(maxlen=REQUESTS_A_SECOND)
 
     def get(self, target):
         return self._ask("GET", target, None, self._judge_problem)
@@ -257,7 +259,7 @@ class Conversation:
             wait = self._wait_before_next(tries, asked_to_wait)
             limit = self._limit()
             out_of_tries = verdict.kind == "not_found" and tries > NOT_THERE_YET_TRIES
-            uncertain = method == "POST" and answer is not None and answer.status in (500, 502, 504)
+            uncertain = method == "POST" and answer is not None and answer.status in UNCLEAR_STATUSES
             if not verdict.retry or out_of_tries or uncertain or wait is None or self.clock() + wait > limit:
                 spent = self.clock() - started
                 raise self._failure(method, target, verdict, tries, spent, asked_to_wait, answer)
@@ -294,10 +296,11 @@ class Conversation:
         return verdict if verdict.kind == "not_accepted" else verdict._replace(retry=False)
 
     def _wait_for_our_turn(self):
-        pause = self.next_request_at - self.clock()
-        if pause > 0:
-            self.sleep(pause)
-        self.next_request_at = self.clock() + SECONDS_BETWEEN_REQUESTS
+        if len(self.sent_at) == REQUESTS_A_SECOND:
+            pause = self.sent_at[0] + 1 - self.clock()
+            if pause > 0:
+                self.sleep(pause)
+        self.sent_at.append(self.clock())
 
     def _limit(self):
         return self.deadline if self.accepted else min(self.deadline, self.accepted_by)
@@ -305,12 +308,10 @@ class Conversation:
     def _wait_before_next(self, tries, asked_to_wait):
         """Seconds to the next try, cut so that one more try fits before the deadline; None when none does."""
         if asked_to_wait is not None:
-            return max(asked_to_wait, SECONDS_BETWEEN_REQUESTS)
+            return asked_to_wait
         backoff = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1)) * (0.75 + self.jitter() / 2)
         left = self._limit() - self.clock()
-        if left <= 2 * SECONDS_BETWEEN_REQUESTS:
-            return None
-        return min(backoff, left - SECONDS_BETWEEN_REQUESTS)
+        return None if left <= FIRST_BACKOFF else min(backoff, left - FIRST_BACKOFF / 2)
 
     def _failure(self, method, target, verdict, tries, spent, asked_to_wait, answer):
         often = "" if tries == 1 else " (last of %d tries in %d s)" % (tries, spent)
@@ -388,6 +389,28 @@ def read(endpoints, api_version, with_instance, timeout, transport=HttpTransport
     if len(complaints) == 1:
         raise complaints[0]
     raise ImdsError(complaints[-1].kind, " ".join(str(error) for error in complaints), complaints[-1].status)
+
+
+def approve(endpoint, api_version, expected, body, timeout, transport=HttpTransport):
+    """Send an approval if the event document is still the one that it was decided on.
+
+    Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
+    where unclear says that the approval may have arrived all the same.
+    """
+    conversation = Conversation(transport(endpoint), timeout)
+    target = events_target(api_version)
+    events = passed_on(conversation.get(target), conversation.transport)
+    result = {"endpoint": endpoint, "events": events, "instance": None, "sent": False, "problem": None}
+    # Compared as data: the service does not keep to one order of keys.
+    if json.loads(events["body"]) != json.loads(expected):
+        return result
+    try:
+        conversation.post(target, body)
+        result["sent"] = True
+    except ImdsError as error:
+        unclear = error.kind in ("broken", "timed_out", "too_large") or error.status in UNCLEAR_STATUSES
+        result["problem"] = {"message": str(error), "unclear": unclear}
+    return result
 
 
 def _is_json_object(text):

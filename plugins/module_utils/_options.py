@@ -29,3 +29,26 @@ def info_options():
         within=dict(type="int"),
         query=dict(type="str"),
     )
+
+
+def approve_options():
+    return dict(
+        service_options(),
+        event_ids=dict(type="list", elements="str"),
+        drained=dict(type="list", elements="str"),
+        uncovered=dict(type="str", default="refuse", choices=["refuse", "allow"]),
+        leader=dict(type="str", default="elect", choices=["elect", "self"]),
+        wait_for=dict(type="str", default="accepted", choices=["nothing", "accepted", "started", "finished"]),
+        wait_timeout=dict(type="int", default=900),
+    )
+
+
+def approve_host_options():
+    """What the controller half tells the host half beyond what the user told it."""
+    return dict(
+        approve_options(),
+        _approval=dict(
+            type="dict",
+            options=dict(expected=dict(type="str", required=True), body=dict(type="str", required=True)),
+        ),
+    )

@@ -17,6 +17,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     parse_identity,
 )
 
+NAME_NOT_TOLD = (
+    "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
+)
+
 
 class HostFailed(Exception):
     """The host half did not answer. `result` is what Ansible got instead."""

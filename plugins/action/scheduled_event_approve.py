@@ -1,0 +1,233 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of scheduled_event_approve: options in, result out; what is decided, is decided elsewhere."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.utils.display import Display
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._options import approve_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, outcome_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
+from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, task_key
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body, canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Sent, Unanswered, Unreachable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
+    NAME_NOT_TOLD,
+    HostFailed,
+    ServiceAction,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait
+
+MODULE = "maintenance.azure.scheduled_event_approve"
+
+
+class HostService:
+    """The service of the task's host, asked through the host half of the module."""
+
+    def __init__(self, action: ServiceAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
+        self.action = action
+        self.options = options
+        self.task_vars = task_vars
+        self.this_host: dict[str, t.Any] | None = None
+
+    def read(self, seconds: float | None = None) -> Reading:
+        timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
+        return self._reading(self._ask({**self.options, "timeout": timeout}))
+
+    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
+        status = decided_on.status
+        body = approval_body(event_ids, self.options["api_version"], status["document_incarnation"])
+        approval = {"expected": decided_on.document, "body": body}
+        try:
+            answers = self._ask({**self.options, "endpoint": status["endpoint"], "_approval": approval})
+        except Unanswered as error:
+            if "kind" in getattr(error.__cause__, "result", {}):
+                raise
+            # The host half did not live to tell what it did.
+            return Sent(decided_on, problem=str(error), unclear=True)
+        problem = answers["problem"] or {"message": "", "unclear": False}
+        return Sent(self._reading(answers), answers["sent"], problem["message"], problem["unclear"])
+
+    def reconnect(self) -> None:
+        try:
+            self.action._connection.reset()
+        except (AttributeError, AnsibleConnectionFailure):
+            # Not every connection can be reset, and one that is down already need not be.
+            return
+
+    def _ask(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
+        try:
+            return self.action.ask_host(MODULE, options, self.task_vars)
+        except AnsibleConnectionFailure as error:
+            raise Unreachable(str(error)) from error
+        except HostFailed as error:
+            raise Unanswered(str(error)) from error
+
+    def _reading(self, answers: dict[str, t.Any]) -> Reading:
+        try:
+            status = self.action.understand(answers, self.options["vm_name"])
+        except AnsibleActionFail as error:
+            raise Unanswered(str(error)) from error
+        # The host says who it is once; the later answers are about events only.
+        self.this_host = status["this_host"] or self.this_host
+        status["this_host"] = self.this_host
+        name = self.this_host["vm_name"] if self.this_host else self.options["vm_name"]
+        if name is None:
+            raise AnsibleActionFail(NAME_NOT_TOLD)
+        return Reading(status, answers["events"]["body"], name)
+
+
+class ActionModule(ServiceAction):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        self.task_vars = task_vars or {}
+        self.options = self._options()
+        # Who talks to the service: with delegate_to it is not the host that the task is for.
+        self.sender = str(self._task.delegate_to or self.task_vars["inventory_hostname"])
+        service = HostService(self, self.options, self.task_vars)
+        approver = Approver(
+            service=service,
+            election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self._task.check_mode),
+            sender=self.sender,
+            task=task_key(self._task._uuid, self.options["event_ids"]),
+            wanted=self.options["event_ids"],
+            drained=self._drained_vms,
+            others=self._vms_of_the_batch,
+            timeout=self.options["timeout"],
+            allow_uncovered=self.options["uncovered"] == "allow",
+            insist=self.options["leader"] == "self",
+            predict_only=self._task.check_mode,
+            mind_lost_answers=self.options["wait_for"] != "nothing",
+        )
+        try:
+            approval = approver.run()
+        except Unreachable as error:
+            raise AnsibleConnectionFailure(str(error)) from error
+        except Unanswered as error:
+            raise AnsibleActionFail(str(error)) from error
+        failures = [refusal["reason"] for refusal in approval.refused] + approval.problems
+        wait = self._wait(service, approver.reading, approval)
+        if wait and not failures:
+            failures = list(filter(None, [wait.until_reached()]))
+        last = wait.reading if wait else approver.reading
+        return wrap_var(self._result(approval, failures, approver.reading, last))  # type: ignore[no-any-return]
+
+    def _options(self) -> dict[str, t.Any]:
+        options = self.checked_options(approve_options())
+        if options["wait_timeout"] <= 0:
+            raise AnsibleActionFail(f"wait_timeout must be at least 1 second, not {options['wait_timeout']}")
+        if any(not event_id.strip() for event_id in options["event_ids"] or ()):
+            raise AnsibleActionFail("event_ids holds an empty id")
+        if options["drained"] is None:
+            options["drained"] = [self.task_vars["inventory_hostname"]]
+        return options
+
+    def _names_of(self, hosts: list[str]) -> dict[str, dict[str, t.Any]]:
+        try:
+            return needed_vars(hosts, self.task_vars["hostvars"], NAME_VARIABLES)
+        except ValueError as error:
+            raise AnsibleActionFail(f"drained: {error}") from None
+
+    def _drained_vms(self, reading: Reading) -> list[str]:
+        drained = [str(host) for host in self.options["drained"]]
+        host_vars = self._names_of([host for host in drained if host != self.sender])
+        return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name)
+
+    def _vms_of_the_batch(self) -> dict[str, str]:
+        """VM names of the hosts that may still run this task after us; none where it runs only here."""
+        if self._task.run_once or self._task.delegate_to or self.options["leader"] == "self":
+            return {}
+        batch = [str(host) for host in self.task_vars.get("ansible_play_batch", []) if host != self.sender]
+        return {host: vm_name_of(host, variables) for host, variables in self._names_of(batch).items()}
+
+    def _wait(self, service: HostService, reading: Reading, approval: Approval) -> Wait | None:
+        event_ids = list(dict.fromkeys([*approval.leaders, *approval.already_started]))
+        if self.options["wait_for"] not in ("started", "finished") or not event_ids or self._task.check_mode:
+            return None
+        return Wait(
+            service=service,
+            reading=reading,
+            host=self.sender,
+            goal=self.options["wait_for"],
+            event_ids=event_ids,
+            wait_timeout=self.options["wait_timeout"],
+            read_timeout=self.options["timeout"],
+            tell=Display().display,
+        )
+
+    def _result(self, approval: Approval, failures: list[str], decided_on: Reading, last: Reading) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = {
+            "changed": bool(approval.approved),
+            "endpoint": last.status["endpoint"],
+            "approved": approval.approved,
+            "already_started": approval.already_started,
+            "gone": approval.gone,
+            "refused": approval.refused,
+            "leaders": approval.leaders,
+            "events": self._events(last),
+            "msg": self._sentence(approval, failures),
+        }
+        if approval.left_to:
+            result["left_to"] = approval.left_to
+        if failures:
+            result["failed"] = True
+        if self._task.diff:
+            result["diff"] = self._diff(approval, decided_on, last)
+        return result
+
+    def _events(self, reading: Reading) -> list[Event]:
+        """The events that name this VM or were asked for."""
+        asked = {canonical_id(event_id) for event_id in self.options["event_ids"] or ()}
+        return [
+            {**event, "affects_this_host": names_host(event, reading.vm_name)}
+            for event in reading.status["events"]
+            if names_host(event, reading.vm_name) or canonical_id(event["id"]) in asked
+        ]
+
+    def _sentence(self, approval: Approval, failures: list[str]) -> str:
+        approved = "Would approve" if self._task.check_mode else "Approved"
+        parts = [f"{approved} {', '.join(approval.approved)}"] if approval.approved else []
+        parts += [
+            f"{event_id} {'would be' if self._task.check_mode else 'was'} approved by {leader}"
+            for event_id, leader in approval.leaders.items()
+            if event_id not in approval.approved
+        ]
+        parts += [
+            f"{event_id} could not be approved from here and is left to {', '.join(others)}"
+            for event_id, others in approval.left_to.items()
+        ]
+        if approval.already_started:
+            parts.append(f"Already started: {', '.join(approval.already_started)}")
+        if approval.gone:
+            parts.append(f"No longer listed: {', '.join(approval.gone)}")
+        if approval.refused:
+            parts.append("Refused: " + "; ".join(refusal["reason"] for refusal in approval.refused))
+        parts += failures[len(approval.refused) :]
+        return ". ".join(part.rstrip(".") for part in parts) if parts else "Nothing to approve"
+
+    def _diff(self, approval: Approval, decided_on: Reading, last: Reading) -> dict[str, str]:
+        lines: dict[str, list[str]] = {"before": [], "after": []}
+        for event_id, status in self._statuses_before(approval, decided_on).items():
+            seen = outcome_of(event_id, last.status["events"])
+            if event_id in approval.approved and seen == "Scheduled":
+                seen = "Scheduled, approved"
+            lines["before"].append(f"{event_id}: {status}\n")
+            lines["after"].append(f"{event_id}: {seen}\n")
+        return {name: "".join(text) for name, text in lines.items()}
+
+    def _statuses_before(self, approval: Approval, decided_on: Reading) -> dict[str, str]:
+        statuses = {event["id"]: event["status"] for event in self._events(decided_on)}
+        # What we started was Scheduled, even if the reading that told us that it arrived says Started.
+        return {**statuses, **dict.fromkeys(approval.approved, "Scheduled")}

@@ -1,0 +1,170 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: scheduled_event_approve
+short_description: Let planned maintenance of a VM begin now
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - Approves Scheduled Events, so that Azure starts them at once and does not wait for their time to come.
+  - An approval counts for every VM that the event names and can't be taken back. So an event is approved only if every
+    VM that it names belongs to a host in O(drained), unless O(uncovered=allow).
+  - Where several hosts of a play are named by the same event, exactly one of them sends the approval.
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+  - maintenance.azure._attributes.actiongroup_imds
+  - maintenance.azure._service
+attributes:
+  check_mode:
+    support: full
+    details: Reads the events and says what would be approved, refused, and by whom it would be sent.
+  diff_mode:
+    support: full
+    details: Shows each event's status before and after.
+  idempotent:
+    description: A second run changes nothing.
+    support: full
+    details: An event that has started or is gone is neither approved again nor an error.
+options:
+  event_ids:
+    description:
+      - Which events to approve, in any case of letters. One that is no longer listed is reported in RV(gone).
+      - By default all events that name this VM and have not started.
+    type: list
+    elements: str
+  drained:
+    description:
+      - The inventory hosts that are ready to be interrupted. By default this host alone.
+      - A host stands for the VM that its C(maintenance_status.this_host.vm_name) names, else its variable
+        C(maintenance_vm_name), else its inventory name.
+    type: list
+    elements: str
+  uncovered:
+    description:
+      - What to do with an event that names a VM outside of O(drained).
+      - V(refuse) does not approve it and fails, after the other events were approved.
+      - V(allow) approves it all the same. That interrupts VMs that may not be ready for it.
+    type: str
+    choices: [refuse, allow]
+    default: refuse
+  leader:
+    description:
+      - Who sends the approval of an event that names several hosts of this run.
+      - With V(elect) exactly one of them does, the first that comes to it. If it can't, it leaves it to the next, and
+        only the last one fails.
+      - With V(self) this host sends it, whatever the others do.
+    type: str
+    choices: [elect, self]
+    default: elect
+  wait_for:
+    description:
+      - How far to follow the events before the task ends.
+      - V(nothing) sends, and does not mind if the service's answer is lost.
+      - V(accepted) makes sure that the service took the approval.
+      - V(started) waits until the events have started, V(finished) until they are gone from the list. Azure takes a
+        finished event away some 10 minutes after the VM is back.
+    type: str
+    choices: [nothing, accepted, started, finished]
+    default: accepted
+  wait_timeout:
+    description: Seconds for O(wait_for), from the approval on.
+    type: int
+    default: 900
+notes:
+  - Whoever may run a process on a VM may approve its events. The service asks for no credentials.
+  - With C(run_once) or C(delegate_to) nobody else can step in for the host that runs the task.
+  - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task says so
+    when that makes it wait.
+seealso:
+  - module: maintenance.azure.scheduled_event_info
+"""
+
+EXAMPLES = r"""
+- name: Let the maintenance of this VM begin, now that it is drained
+  maintenance.azure.scheduled_event_approve:
+
+- name: Approve for a whole batch of drained hosts, and wait until it is over
+  maintenance.azure.scheduled_event_approve:
+    drained: "{{ ansible_play_batch }}"
+    wait_for: finished
+    wait_timeout: 1800
+
+- name: Read what is planned
+  maintenance.azure.scheduled_event_info:
+    event_sources: [User]
+  register: planned
+
+- name: Approve what a person asked for in the portal
+  maintenance.azure.scheduled_event_approve:
+    event_ids: "{{ planned.events | map(attribute='id') }}"
+"""
+
+RETURN = r"""
+endpoint:
+  description: The endpoint that answered.
+  type: str
+  returned: success
+approved:
+  description: The ids of the events whose approval this host sent, or would send in check mode.
+  type: list
+  elements: str
+  returned: always
+already_started:
+  description: The ids of events that were asked for and have started already.
+  type: list
+  elements: str
+  returned: always
+gone:
+  description: The ids of events that were asked for and are no longer listed.
+  type: list
+  elements: str
+  returned: always
+refused:
+  description: The events that were not approved, and why.
+  type: list
+  elements: dict
+  returned: always
+  contains:
+    id:
+      description: The event's id.
+      type: str
+    uncovered:
+      description: The VMs that it names and that are not in O(drained).
+      type: list
+      elements: str
+    reason:
+      description: The refusal in words.
+      type: str
+leaders:
+  description: For each event that was approved in this run, the inventory host that sent the approval.
+  type: dict
+  returned: always
+  sample:
+    C7061BAC-AFDC-4513-B24B-AA5F13A16123: web-0
+left_to:
+  description: For each event whose approval this host could not send, the hosts that can still do so.
+  type: dict
+  returned: when this host could not send and is not the last
+events:
+  description: The events that name this VM or were asked for, as last read, as in
+    M(maintenance.azure.scheduled_event_info#module).
+  type: list
+  elements: dict
+  returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.maintenance.azure.plugins.module_utils._host_half import answer_of_the_service
+from ansible_collections.maintenance.azure.plugins.module_utils._options import approve_host_options
+
+
+def main():
+    module = AnsibleModule(argument_spec=approve_host_options(), supports_check_mode=True)
+    answer_of_the_service(module)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From Ansible's `hostvars` to plain dicts with the few variables that are needed.
+
+`hostvars` builds all variables of a host each time it is asked for one, and templates what is taken from it: so
+each host is asked for once, and nothing is taken that is not used.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+# What a template leaves behind where ansible-core before 2.19 could not resolve it.
+_TEMPLATE_MARKS = ("{{", "{%")
+
+
+def host_names(hosts: t.Any) -> list[str]:
+    """The hosts as plain text, each once, in the order given. Raises ValueError with a sentence for the user."""
+    if isinstance(hosts, (str, bytes, Mapping)) or not isinstance(hosts, Iterable):
+        raise ValueError(f"Expected a list of host names, not {type(hosts).__name__}: {str(hosts)[:80]!r}")
+    names = list(hosts)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"Expected a list of host names, but it holds {name!r}")
+    return list(dict.fromkeys(str.__str__(name) for name in names))
+
+
+def needed_vars(hosts: Iterable[str], hostvars: t.Any, names: Sequence[str]) -> dict[str, dict[str, t.Any]]:
+    """Host -> those of the named variables that it has. Raises ValueError with a sentence for the user."""
+    if not isinstance(hostvars, Mapping):
+        raise ValueError(f"Expected hostvars, not {type(hostvars).__name__}")
+    found: dict[str, dict[str, t.Any]] = {}
+    for host in hosts:
+        if host not in hostvars:
+            # A play would leave it out in silence, and every later host would slip into the batch before its own.
+            raise ValueError(f"There is no host {host} in the inventory")
+        variables = hostvars[host]
+        found[host] = {name: variables[name] for name in names if name in variables}
+        for name, value in found[host].items():
+            if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
+                raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
+    return found

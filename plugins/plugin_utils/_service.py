@@ -1,0 +1,47 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The metadata service of one host as the rest of the controller's code sees it, whoever carries the requests."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One good reading: what it means, and the document itself, by which a later one is recognised as the same."""
+
+    status: dict[str, t.Any]
+    document: str
+    vm_name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """What came of sending an approval: the reading right before it, and whether the service took it.
+
+    Neither sent nor a problem: the document was another one than the approval was decided on, so nothing was sent.
+    """
+
+    reading: Reading
+    sent: bool = False
+    problem: str = ""
+    unclear: bool = False
+
+
+class Unreachable(Exception):
+    """The host could not be reached, or contact was lost on the way: what was sent may have arrived."""
+
+
+class Unanswered(Exception):
+    """The host was reached, but the service gave no good answer."""
+
+
+class Service(t.Protocol):
+    def read(self, seconds: float | None = None) -> Reading: ...
+
+    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent: ...
+
+    def reconnect(self) -> None: ...

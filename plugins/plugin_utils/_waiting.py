@@ -1,0 +1,129 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Follow approved events until they have started or are over, and tell the user where they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, convoy, is_reached, outcome_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
+    VANISHING_TYPES,
+    canonical_id,
+    names_host,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service import (
+    Reading,
+    Service,
+    Unanswered,
+    Unreachable,
+)
+
+# Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 5.0
+SECONDS_BETWEEN_LINES = 30
+# A VM that is meant to vanish and can't be reached so often in a row has done so.
+FAILURES_OF_A_VANISHED_VM = 3
+
+
+@dataclasses.dataclass
+class Wait:
+    """One host's wait for its events."""
+
+    service: Service
+    reading: Reading
+    host: str
+    goal: str
+    event_ids: list[str]
+    wait_timeout: float
+    read_timeout: float
+    tell: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    known: dict[str, Event] = dataclasses.field(default_factory=dict)
+    trouble: str = ""
+    failures_in_a_row: int = 0
+    told: tuple[str, float] = ("", 0.0)
+
+    def until_reached(self) -> str:
+        """Returns why the wait failed; nothing where every event got as far as it should."""
+        deadline = self.clock() + self.wait_timeout
+        pause = FIRST_PAUSE
+        self._remember()
+        while True:
+            missing = self._missing()
+            if not missing or self._has_vanished(missing):
+                return ""
+            left = deadline - self.clock()
+            if left <= 0:
+                return self._timeout_sentence(missing)
+            self._tell(missing, left)
+            self.sleep(min(pause, left))
+            pause = min(LONGEST_PAUSE, pause * 1.3)
+            self._read(deadline - self.clock())
+
+    def _read(self, left: float) -> None:
+        try:
+            self.reading = self.service.read(max(1.0, min(self.read_timeout, left)))
+        except Unreachable as error:
+            # The VM may be rebooting, which is what was approved: go on until it answers or the time is up.
+            self._note_trouble(f"the host can't be reached ({error})")
+            self.service.reconnect()
+        except Unanswered as error:
+            # Not a good reading, so not a reading: the events are where they were.
+            self._note_trouble(str(error))
+        else:
+            self.trouble, self.failures_in_a_row = "", 0
+            self._remember()
+
+    def _note_trouble(self, trouble: str) -> None:
+        self.trouble = " ".join(trouble.split())
+        self.failures_in_a_row += 1
+
+    def _remember(self) -> None:
+        for event in self.reading.status["events"]:
+            self.known[canonical_id(event["id"])] = event
+
+    def _outcome(self, event_id: str) -> str:
+        return outcome_of(event_id, self.reading.status["events"])
+
+    def _missing(self) -> list[str]:
+        return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]
+
+    def _has_vanished(self, missing: list[str]) -> bool:
+        events = [self.known.get(canonical_id(event_id)) for event_id in missing]
+        return self.failures_in_a_row >= FAILURES_OF_A_VANISHED_VM and all(
+            event and event["type"] in VANISHING_TYPES and names_host(event, self.reading.vm_name) for event in events
+        )
+
+    def _state(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        outcome = self._outcome(event_id)
+        text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
+        holding = convoy(event, self.reading.status["events"]) if event and outcome == "Scheduled" else []
+        if holding:
+            names = ", ".join(name for other in holding for name in other["resources"])
+            text += f" (Azure deletes no VM of the group before the deletion of {names} is approved or due)"
+        return text
+
+    def _states(self, missing: list[str]) -> str:
+        return "; ".join(self._state(event_id) for event_id in missing)
+
+    def _tell(self, missing: list[str], left: float) -> None:
+        trouble = f" Last reading failed: {self.trouble}" if self.trouble else ""
+        line = f"[{self.host}] waiting until {self.goal}: {self._states(missing)}.{trouble}"
+        text, at = self.told
+        if line != text or self.clock() - at >= SECONDS_BETWEEN_LINES:
+            self.told = (line, self.clock())
+            self.tell(f"{line} {int(left)} s left.")
+
+    def _timeout_sentence(self, missing: list[str]) -> str:
+        trouble = f" The last reading failed: {self.trouble}" if self.trouble else ""
+        return (
+            f"Not {self.goal} within the wait_timeout of {self.wait_timeout} s. Last seen at"
+            f" {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"
+        )

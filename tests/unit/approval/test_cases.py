@@ -1,0 +1,213 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Single decisions, one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import approval_model
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import judge
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
+from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, Occupied
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body, understand_document
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait
+from approval_model import raw_event
+
+
+def events(*raw):
+    return understand_document({"DocumentIncarnation": 1, "Events": list(raw)})["events"]
+
+
+def test_names_match_in_any_case_and_with_the_old_underscore():
+    judgement = judge(events(raw_event("A", ["_Web-0", "WEB-1"])), None, "web-0", ["web-0", "web-1"])
+    assert [event["id"] for event in judgement.approvable] == ["A"]
+
+
+def test_events_of_others_are_left_alone():
+    judgement = judge(events(raw_event("A", ["web-1"])), None, "web-0", ["web-0", "web-1"])
+    assert judgement == dataclasses.replace(judgement, approvable=[], already_started=[], gone=[], refused=[])
+
+
+def test_ids_are_asked_for_in_any_case_and_once():
+    judgement = judge(events(raw_event("ABC", ["web-0"])), ["abc", "Abc", "gone-1", "GONE-1"], "web-0", ["web-0"])
+    assert [event["id"] for event in judgement.approvable] == ["ABC"]
+    assert judgement.gone == ["gone-1"]
+
+
+def test_an_empty_list_of_ids_asks_for_nothing():
+    assert judge(events(raw_event("A", ["web-0"])), [], "web-0", ["web-0"]).approvable == []
+
+
+def test_an_event_that_names_nobody_is_refused():
+    judgement = judge(events(raw_event("A", [])), ["A"], "web-0", ["web-0"])
+    assert "names no VM" in judgement.refused[0]["reason"]
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_a_deletion_is_approved_by_its_own_vm_only(allow):
+    raw = raw_event("A", ["web-1"], kind="Terminate")
+    assert judge(events(raw), ["A"], "web-0", ["web-0", "web-1"], allow).refused[0]["id"] == "A"
+    assert judge(events(raw), ["A"], "web-1", ["web-0", "web-1"], allow).refused == []
+
+
+def test_an_event_that_grew_is_judged_by_the_new_list(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0"])])
+
+    class Growing(approval_model.ModelService):
+        def approve(self, decided_on, event_ids):
+            self.world.events[0]["Resources"] = ["vm-0", "vm-1"]
+            return super().approve(decided_on, event_ids)
+
+    original = approval_model.ModelService
+    approval_model.ModelService = Growing
+    try:
+        outcome = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    finally:
+        approval_model.ModelService = original
+    assert world.arrived == []
+    assert outcome.refused[0]["uncovered"] == ["vm-1"]
+
+
+def test_an_event_that_was_cancelled_in_the_meantime_is_gone(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0"])])
+
+    class Cancelling(approval_model.ModelService):
+        def approve(self, decided_on, event_ids):
+            self.world.events.clear()
+            return super().approve(decided_on, event_ids)
+
+    original = approval_model.ModelService
+    approval_model.ModelService = Cancelling
+    try:
+        outcome = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    finally:
+        approval_model.ModelService = original
+    assert (outcome.approved, outcome.gone, outcome.problems) == ([], ["A"], [])
+
+
+def test_a_second_task_of_the_same_run_sends_nothing(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0"])], readings_until_started=99)
+    first = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    second = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    assert (first.approved, second.approved, second.leaders) == (["A"], [], {"A": "vm-0"})
+    assert len(world.arrived) == 1
+
+
+def test_a_host_that_insists_sends_whatever_others_did(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0", "vm-1"])], readings_until_started=99)
+    everybody = ["vm-0", "vm-1"]
+    for host in everybody:
+        approval_model.approve_from(world, tmp_path, host, "works", everybody, everybody, insist=True)
+    assert world.arrived == [("A", "vm-0"), ("A", "vm-1")]
+
+
+def test_a_turn_that_is_taken_is_not_waited_for_for_ever(tmp_path):
+    election = Election(tmp_path, prediction=False)
+    with election.turn(["A"], 1), pytest.raises(Occupied), Election(tmp_path, prediction=False).turn(["a"], 0.3):
+        pass
+
+
+def test_ids_from_outside_never_become_paths(tmp_path):
+    election = Election(tmp_path, prediction=False)
+    hostile = "../../../../etc/passwd\x00{{ x }}"
+    with election.turn([hostile], 1) as records:
+        next(iter(records.values())).sent_by = "web-0"
+    assert election.record(hostile).sent_by == "web-0"
+    assert all(path.parent == election.folder for path in election.folder.iterdir())
+
+
+def test_a_vm_of_the_same_name_in_another_resource_group_does_not_cover():
+    def host(group):
+        return {"maintenance_status": {"this_host": {"vm_name": "db", "subscription_id": "s", "resource_group": group}}}
+
+    here = host("rg-1")["maintenance_status"]["this_host"]
+    host_vars = {"db-rg1": host("RG-1"), "db-rg2": host("rg-2")}
+    assert drained_vms(["db-rg2"], host_vars, "web", here, "web") == []
+    assert drained_vms(["db-rg1"], host_vars, "web", here, "web") == ["db"]
+
+
+@pytest.mark.parametrize("version", ["2017-03-01", "2017-08-01", "2020-07-01"])
+def test_the_body_of_an_approval(version):
+    body = approval_body(["A", 'B"'], version, 7)
+    assert '"StartRequests": [{"EventId": "A"}, {"EventId": "B\\""}]' in body
+    assert ("DocumentIncarnation" in body) == (version == "2017-03-01")
+
+
+class TestWaiting:
+    def wait(self, script, goal, kind="Reboot", timeout=100):
+        """`script` is what each reading shows: a list of raw events, or an exception."""
+        world = approval_model.World([])
+        lines = []
+
+        class Scripted(approval_model.ModelService):
+            def read(self, seconds=None):
+                step = script.pop(0) if len(script) > 1 else script[0]
+                if isinstance(step, Exception):
+                    raise step
+                world.events = step
+                return world.reading("vm-0")
+
+        def sleep(seconds):
+            world.now += seconds
+
+        service = Scripted(world, "vm-0", "works")
+        wait = Wait(
+            service,
+            service.read(),
+            "vm-0",
+            goal,
+            ["A"],
+            timeout,
+            10,
+            lines.append,
+            clock=lambda: world.now,
+            sleep=sleep,
+        )
+        return wait.until_reached(), lines, world.now
+
+    scheduled = staticmethod(lambda kind="Reboot": [raw_event("A", ["vm-0"], kind=kind)])
+    started = staticmethod(lambda kind="Reboot": [raw_event("A", ["vm-0"], "Started", kind=kind)])
+
+    def test_started(self):
+        failure, lines, _seconds = self.wait([self.scheduled(), self.scheduled(), self.started()], "started")
+        assert (failure, len(lines)) == ("", 1)
+        assert "Reboot A is Scheduled" in lines[0]
+
+    def test_an_event_that_skips_started_counts_as_both(self):
+        for goal in ("started", "finished"):
+            assert self.wait([self.scheduled(), []], goal)[0] == ""
+
+    def test_finished_is_only_gone(self):
+        failure, _lines, _seconds = self.wait([self.scheduled(), self.started()], "finished", timeout=30)
+        assert "Not finished within the wait_timeout of 30 s" in failure
+        assert "Reboot A is Started" in failure
+
+    @pytest.mark.parametrize("trouble", [approval_model.Unanswered("HTTP 503"), approval_model.Unreachable("no route")])
+    def test_a_bad_reading_is_never_gone(self, trouble):
+        failure, _lines, _seconds = self.wait([self.scheduled(), trouble], "finished", timeout=30)
+        assert "Reboot A is Scheduled" in failure
+        assert str(trouble) in failure
+        failure, _lines, _seconds = self.wait([self.scheduled(), trouble, trouble, trouble, trouble, []], "finished")
+        assert failure == ""
+
+    def test_a_vm_that_is_meant_to_vanish_is_not_waited_for(self):
+        for kind in ("Preempt", "Terminate"):
+            failure, _lines, seconds = self.wait(
+                [self.scheduled(kind), approval_model.Unreachable("gone")], "finished", timeout=1000
+            )
+            assert failure == ""
+            assert seconds < 30
+
+    def test_the_convoy_of_deletions_is_told(self):
+        other = raw_event("B", ["vm-1"], kind="Terminate")
+        _failure, lines, _seconds = self.wait([[*self.scheduled("Terminate"), other], []], "finished")
+        assert "before the deletion of vm-1 is approved or due" in lines[0]
+
+    def test_readings_are_few_and_lines_are_fewer(self):
+        failure, lines, seconds = self.wait([self.started()], "finished", timeout=900)
+        assert failure
+        assert 895 <= seconds <= 905
+        assert len(lines) <= 31
