@@ -16,74 +16,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
 from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, task_key
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body, canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Sent, Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
-    NAME_NOT_TOLD,
-    HostFailed,
-    ServiceAction,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Unanswered, Unreachable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait
 
 MODULE = "maintenance.azure.scheduled_event_approve"
-
-
-class HostService:
-    """The service of the task's host, asked through the host half of the module."""
-
-    def __init__(self, action: ServiceAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
-        self.action = action
-        self.options = options
-        self.task_vars = task_vars
-        self.this_host: dict[str, t.Any] | None = None
-
-    def read(self, seconds: float | None = None) -> Reading:
-        timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
-        return self._reading(self._ask({**self.options, "timeout": timeout}))
-
-    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
-        status = decided_on.status
-        body = approval_body(event_ids, self.options["api_version"], status["document_incarnation"])
-        approval = {"expected": decided_on.document, "body": body}
-        try:
-            answers = self._ask({**self.options, "endpoint": status["endpoint"], "_approval": approval})
-        except Unanswered as error:
-            if "kind" in getattr(error.__cause__, "result", {}):
-                raise
-            # The host half did not live to tell what it did.
-            return Sent(decided_on, problem=str(error), unclear=True)
-        problem = answers["problem"] or {"message": "", "unclear": False}
-        return Sent(self._reading(answers), answers["sent"], problem["message"], problem["unclear"])
-
-    def reconnect(self) -> None:
-        try:
-            self.action._connection.reset()
-        except (AttributeError, AnsibleConnectionFailure):
-            # Not every connection can be reset, and one that is down already need not be.
-            return
-
-    def _ask(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
-        try:
-            return self.action.ask_host(MODULE, options, self.task_vars)
-        except AnsibleConnectionFailure as error:
-            raise Unreachable(str(error)) from error
-        except HostFailed as error:
-            raise Unanswered(str(error)) from error
-
-    def _reading(self, answers: dict[str, t.Any]) -> Reading:
-        try:
-            status = self.action.understand(answers, self.options["vm_name"])
-        except AnsibleActionFail as error:
-            raise Unanswered(str(error)) from error
-        # The host says who it is once; the later answers are about events only.
-        self.this_host = status["this_host"] or self.this_host
-        status["this_host"] = self.this_host
-        name = self.this_host["vm_name"] if self.this_host else self.options["vm_name"]
-        if name is None:
-            raise AnsibleActionFail(NAME_NOT_TOLD)
-        return Reading(status, answers["events"]["body"], name)
 
 
 class ActionModule(ServiceAction):
@@ -96,7 +37,7 @@ class ActionModule(ServiceAction):
         self.options = self._options()
         # Who talks to the service: with delegate_to it is not the host that the task is for.
         self.sender = str(self._task.delegate_to or self.task_vars["inventory_hostname"])
-        service = HostService(self, self.options, self.task_vars)
+        service = HostService(self, MODULE, self.options, self.task_vars)
         approver = Approver(
             service=service,
             election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self._task.check_mode),
@@ -126,10 +67,8 @@ class ActionModule(ServiceAction):
 
     def _options(self) -> dict[str, t.Any]:
         options = self.checked_options(approve_options())
-        if options["wait_timeout"] <= 0:
-            raise AnsibleActionFail(f"wait_timeout must be at least 1 second, not {options['wait_timeout']}")
-        if any(not event_id.strip() for event_id in options["event_ids"] or ()):
-            raise AnsibleActionFail("event_ids holds an empty id")
+        self.check_seconds(options, "wait_timeout")
+        self.check_ids(options)
         if options["drained"] is None:
             options["drained"] = [self.task_vars["inventory_hostname"]]
         return options

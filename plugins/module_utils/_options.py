@@ -43,6 +43,15 @@ def approve_options():
     )
 
 
+def wait_options():
+    return dict(
+        service_options(),
+        event_ids=dict(type="list", elements="str", required=True),
+        until=dict(type="str", default="finished", choices=["started", "finished"]),
+        wait_timeout=dict(type="int", default=1800),
+    )
+
+
 def approve_host_options():
     """What the controller half tells the host half beyond what the user told it."""
     return dict(

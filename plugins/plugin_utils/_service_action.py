@@ -35,8 +35,7 @@ class ServiceAction(ActionBase):  # type: ignore[misc]
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
-        if options["timeout"] <= 0:
-            raise AnsibleActionFail(f"timeout must be at least 1 second, not {options['timeout']}")
+        self.check_seconds(options, "timeout")
         if options["endpoint"] != "auto":
             try:
                 options["endpoint"] = check_endpoint(options["endpoint"])
@@ -45,6 +44,16 @@ class ServiceAction(ActionBase):  # type: ignore[misc]
         if options["vm_name"] is not None and not options["vm_name"].strip():
             raise AnsibleActionFail("vm_name is empty: leave it out, or give the name that events use for this VM")
         return options
+
+    @staticmethod
+    def check_seconds(options: dict[str, t.Any], name: str) -> None:
+        if options[name] <= 0:
+            raise AnsibleActionFail(f"{name} must be at least 1 second, not {options[name]}")
+
+    @staticmethod
+    def check_ids(options: dict[str, t.Any]) -> None:
+        if any(not event_id.strip() for event_id in options["event_ids"] or ()):
+            raise AnsibleActionFail("event_ids holds an empty id")
 
     def ask_host(self, module: str, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         given = {name: value for name, value in options.items() if value is not None}

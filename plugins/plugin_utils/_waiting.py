@@ -26,8 +26,28 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._service import 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 5.0
 SECONDS_BETWEEN_LINES = 30
+# A reading that takes longer is given up and asked for again: there is time.
+SECONDS_PER_READING = 130.0
 # A VM that is meant to vanish and can't be reached so often in a row has done so.
 FAILURES_OF_A_VANISHED_VM = 3
+
+
+def first_reading(
+    service: Service,
+    wait_timeout: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Reading:
+    """A good reading from a host that may be down at first; the last trouble where none came in time."""
+    deadline = clock() + wait_timeout
+    while True:
+        try:
+            return service.read(max(1.0, min(SECONDS_PER_READING, deadline - clock())))
+        except (Unreachable, Unanswered):
+            if clock() + LONGEST_PAUSE >= deadline:
+                raise
+            service.reconnect()
+            sleep(LONGEST_PAUSE)
 
 
 @dataclasses.dataclass
@@ -124,6 +144,6 @@ class Wait:
     def _timeout_sentence(self, missing: list[str]) -> str:
         trouble = f" The last reading failed: {self.trouble}" if self.trouble else ""
         return (
-            f"Not {self.goal} within the wait_timeout of {self.wait_timeout} s. Last seen at"
+            f"Not {self.goal} within the wait_timeout of {round(self.wait_timeout)} s. Last seen at"
             f" {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"
         )

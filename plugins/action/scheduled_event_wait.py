@@ -1,0 +1,62 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of scheduled_event_wait."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.utils.display import Display
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._options import wait_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import outcome_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Unanswered, Unreachable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait, first_reading
+
+
+class ActionModule(ServiceAction):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        options = self.checked_options(wait_options())
+        self.check_seconds(options, "wait_timeout")
+        self.check_ids(options)
+        service = HostService(self, "maintenance.azure.scheduled_event_wait", options, task_vars)
+        started = time.monotonic()
+        try:
+            # The VM may be down right now: that is what is waited for.
+            reading = service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"])
+        except Unreachable as error:
+            raise AnsibleConnectionFailure(str(error)) from error
+        except Unanswered as error:
+            raise AnsibleActionFail(str(error)) from error
+        wait = Wait(
+            service=service,
+            reading=reading,
+            host=str(self._task.delegate_to or task_vars["inventory_hostname"]),
+            goal=options["until"],
+            event_ids=options["event_ids"],
+            wait_timeout=options["wait_timeout"] - (time.monotonic() - started),
+            read_timeout=options["timeout"],
+            tell=Display().display,
+        )
+        failure = "" if self._task.check_mode else wait.until_reached()
+        events = wait.reading.status["events"]
+        result: dict[str, t.Any] = {
+            "changed": False,
+            "endpoint": wait.reading.status["endpoint"],
+            "outcomes": {event_id: outcome_of(event_id, events) for event_id in options["event_ids"]},
+            "read_at": wait.reading.status["read_at"],
+            "waited": int(time.monotonic() - started),
+        }
+        if failure:
+            result.update(failed=True, msg=failure)
+        return wrap_var(result)  # type: ignore[no-any-return]

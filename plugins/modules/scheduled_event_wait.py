@@ -1,0 +1,87 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: scheduled_event_wait
+short_description: Wait until planned maintenance of a VM has started or is over
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - Reads the Scheduled Events of a VM, at a polite rate, until the events that are asked for have started or are over.
+  - Approves nothing. An event that nobody approved starts by itself when its time has come.
+  - A VM that reboots meanwhile, or a service that does not answer, is waited for too. A bad reading is never taken for
+    the end of an event.
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+  - maintenance.azure._attributes.actiongroup_imds
+  - maintenance.azure._attributes.info_module
+  - maintenance.azure._service
+options:
+  event_ids:
+    description: Which events to wait for, in any case of letters. One that is not listed is over.
+    type: list
+    elements: str
+    required: true
+  until:
+    description:
+      - V(started) waits until the events have started, V(finished) until they are gone from the list.
+      - An event that vanishes between two readings counts as both.
+    type: str
+    choices: [started, finished]
+    default: finished
+  wait_timeout:
+    description: Seconds for the whole wait.
+    type: int
+    default: 1800
+notes:
+  - In check mode the events are read once and nothing is waited for.
+  - A VM that is meant to vanish (C(Preempt), C(Terminate)) is not waited for once it can't be reached any more.
+seealso:
+  - module: maintenance.azure.scheduled_event_approve
+"""
+
+EXAMPLES = r"""
+- name: Read what is planned
+  maintenance.azure.scheduled_event_info:
+  register: planned
+
+- name: Wait until all of it is over
+  maintenance.azure.scheduled_event_wait:
+    event_ids: "{{ planned.events | map(attribute='id') }}"
+"""
+
+RETURN = r"""
+endpoint:
+  description: The endpoint that answered.
+  type: str
+  returned: success
+outcomes:
+  description: For each event that was asked for, V(Scheduled), V(Started) or V(gone), as last read.
+  type: dict
+  returned: success
+  sample:
+    C7061BAC-AFDC-4513-B24B-AA5F13A16123: gone
+read_at:
+  description: When the events were last read, in UTC.
+  type: str
+  returned: success
+waited:
+  description: Seconds that the task waited.
+  type: int
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.maintenance.azure.plugins.module_utils._host_half import answer_of_the_service
+from ansible_collections.maintenance.azure.plugins.module_utils._options import wait_options
+
+
+def main():
+    module = AnsibleModule(argument_spec=wait_options(), supports_check_mode=True)
+    answer_of_the_service(module)
+
+
+if __name__ == "__main__":
+    main()
