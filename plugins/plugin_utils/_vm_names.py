@@ -29,7 +29,12 @@ def vm_name_of(inventory_hostname: str, host_vars: Mapping[str, t.Any] | None) -
 
     What the VM itself said comes first, then `maintenance_vm_name`, then the inventory hostname.
     """
-    told = this_host_of(host_vars).get("vm_name")
+    return name_told(inventory_hostname, host_vars, this_host_of(host_vars))
+
+
+def name_told(inventory_hostname: str, host_vars: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str:
+    """The same for a caller that has `this_host` at hand."""
+    told = this_host.get("vm_name")
     if not told and host_vars is not None:
         told = host_vars.get("maintenance_vm_name")
     # A number is what YAML makes of a VM called 42.

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter maintenance.azure.plan. Its documentation is in plan.yml."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import PLAN_VARIABLES, make_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, hosts_by_vm_name
+
+
+def plan(
+    hosts: t.Any,
+    hostvars: t.Any,
+    policy: t.Any,
+    max_at_once: t.Any = None,
+    drained: t.Any = (),
+    uncovered: str = "refuse",
+    width: int = 80,
+) -> dict[str, t.Any]:
+    try:
+        names = host_names(hosts)
+
+        def elsewhere() -> dict[str, list[str]]:
+            others = [str(host) for host in hostvars if host not in set(names)]
+            return hosts_by_vm_name(others, needed_vars(others, hostvars, NAME_VARIABLES))
+
+        made = make_plan(
+            names,
+            needed_vars(names, hostvars, PLAN_VARIABLES),
+            policy,
+            max_at_once=max_at_once,
+            drained=host_names(drained or ()),
+            uncovered=uncovered,
+            elsewhere=elsewhere,
+            now=time.time(),
+        )
+        made["lines"] = render_plan(made, int(width))
+    except ValueError as error:
+        raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None
+    # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
+    return wrap_var(made)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"plan": plan}

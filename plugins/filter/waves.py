@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter maintenance.azure.waves. Its documentation is in waves.yml."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible.utils.display import Display
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import WAVE_VARIABLES, make_waves
+
+display = Display()
+
+
+def waves(hosts: t.Any, hostvars: t.Any, max_at_once: t.Any = None) -> list[list[str]]:
+    try:
+        names = host_names(hosts)
+        found = make_waves(names, needed_vars(names, hostvars, WAVE_VARIABLES), max_at_once)
+    except ValueError as error:
+        raise AnsibleFilterError(f"maintenance.azure.waves: {error}") from None
+    for wave in found:
+        for warning in wave["warnings"]:
+            display.warning(warning)
+    return [wave["hosts"] for wave in found]
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"waves": waves}

@@ -1,0 +1,129 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan in words, for somebody who reads it at night."""
+
+from __future__ import annotations
+
+import textwrap
+import typing as t
+from collections.abc import Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import in_words, some_of
+
+_MOST = 8
+_DEEDS = {
+    "drain": "drain {hosts}",
+    "approve": "approve it",
+    "wait": "wait until it is over and the hosts are back",
+    "restore": "restore {hosts}",
+}
+
+
+def render_plan(plan: Mapping[str, t.Any], width: int = 80) -> list[str]:
+    """Lines of at most `width` characters, as far as names allow."""
+    lines: list[str] = []
+
+    def say(text: str, indent: int = 0) -> None:
+        # What Azure sent may hold anything: a terminal gets to see letters only.
+        clean = "".join(letter if letter.isprintable() else " " for letter in text)
+        lines.extend(
+            textwrap.wrap(
+                clean,
+                max(width, 40),
+                initial_indent=" " * indent,
+                subsequent_indent=" " * (indent + 2),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+
+    waves = plan["waves"]
+    for text in _leftovers(plan):
+        say(text)
+    if not waves:
+        say("No wave: no host that was read needs a drain or an approval.")
+    for wave in waves:
+        say(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave)}")
+        say(f"{_hosts(wave['hosts'])}", 2)
+        for event in wave["events"]:
+            for indent, text in _event(event):
+                say(text, indent)
+        for warning in wave["warnings"]:
+            say(f"Warning: {warning}", 2)
+    for event in plan["ignored"]:
+        say(f"Left alone: {_title(event)} for {some_of(event['hosts'], _MOST)}. {_sentence(event['why'])}")
+    if plan["unknown"]:
+        say(f"Not read, so nothing is known about {_hosts(plan['unknown'])}")
+    if plan["nothing_to_do"]:
+        say(f"Nothing to do for {_hosts(plan['nothing_to_do'])}")
+    return lines
+
+
+def clock(seconds: int) -> str:
+    """Minutes and seconds, as people read a countdown; longer times in coarser words."""
+    minutes, rest = divmod(max(0, seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    days, hours_left = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours_left} h"
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes}:{rest:02d} min"
+
+
+def _leftovers(plan: Mapping[str, t.Any]) -> list[str]:
+    said = []
+    if plan["restore_first"]:
+        said.append(f"First restore what an earlier run left drained: {_hosts(plan['restore_first'])}")
+    if plan["already_drained"]:
+        said.append(f"Drained by an earlier run, and still needed: {_hosts(plan['already_drained'])}")
+    if plan["left_drained"]:
+        said.append(f"Drained by an earlier run and not read now, so left as they are: {_hosts(plan['left_drained'])}")
+    return said
+
+
+def _when(wave: Mapping[str, t.Any]) -> str:
+    if wave["underway"]:
+        started = any(event["status"] == "Started" for event in wave["events"])
+        return "already started" if started else "due now"
+    if wave["seconds_left"] is None:
+        return f"due at {wave['deadline']}"
+    return f"due in {clock(wave['seconds_left'])} ({wave['deadline']})"
+
+
+def _title(event: Mapping[str, t.Any]) -> str:
+    by = f" by {event['source']}" if event["source"] else ""
+    lasting = f", {event['duration_seconds']} s" if event["duration_seconds"] is not None else ""
+    return f"{event['type']}{by}{lasting}, event {event['id']}"
+
+
+def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
+    hosts = some_of(event["hosts"], _MOST)
+    said = [(2, f"{_title(event)}, {event['status']}, names {some_of(event['resources'], _MOST)}")]
+    if event["description"]:
+        said.append((4, f'Azure says: "{event["description"]}"'))
+    # Where the drain comes too late, only an earlier run can have drained anything.
+    restored = hosts if "drain" in event["steps"] else "what is drained"
+    deeds = [_DEEDS[step].format(hosts=restored if step == "restore" else hosts) for step in event["steps"]]
+    if event["vanishing"]:
+        deeds.append("not wait for it, as the VM does not come back")
+    said.append((4, _sentence(", then ".join(deeds))))
+    said.append((4, f"Why: {event['why']}."))
+    if event["uncovered"]:
+        verb = "It is approved all the same" if event["approvable"] else "It is not approved"
+        said.append((4, f"{verb}: it also names {_strangers(event)}, and approving starts it for them too."))
+    return said
+
+
+def _strangers(event: Mapping[str, t.Any]) -> str:
+    names = some_of(event["uncovered"], _MOST)
+    if event["not_in_run"]:
+        return f"{names} (in the inventory, but not in this run: {some_of(event['not_in_run'], _MOST)})"
+    return f"{names}, which no host of this run is known to be"
+
+
+def _hosts(hosts: list[str]) -> str:
+    return f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {some_of(hosts, _MOST)}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

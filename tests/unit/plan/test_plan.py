@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the plan says, for every fleet and in single cases."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import make_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import clock, render_plan
+from hypothesis import given
+from hypothesis import strategies as st
+
+POLICY = [
+    {"type": "Freeze", "shorter_than": 10, "action": "approve"},
+    {"type": "Redeploy", "due_after": "1d", "action": "ignore"},
+    {"action": "drain"},
+]
+NAMES = [f"web-{number}" for number in range(8)]
+NOW = 1794787200.0  # 2026-11-16T00:00:00Z
+
+
+def event(event_id, *resources, kind="Reboot", due="2026-11-16T00:15:00Z", status="Scheduled", duration=None):
+    return {
+        "id": event_id,
+        "type": kind,
+        "status": status,
+        "source": "Platform",
+        "resources": list(resources),
+        "not_before": None if status == "Started" else due,
+        "duration_seconds": duration,
+        "description": "Host server is undergoing maintenance.",
+    }
+
+
+def host(*events, domain="0"):
+    return {"maintenance_status": {"this_host": {"update_domain": domain}, "events": list(events)}}
+
+
+def the_plan(fleet, **options):
+    return make_plan(fleet, fleet, options.pop("policy", POLICY), now=NOW, **options)
+
+
+@st.composite
+def fleets(draw):
+    events = [
+        event(
+            f"E{number}",
+            *draw(st.lists(st.sampled_from([*NAMES, "stranger"]), min_size=1, max_size=3, unique=True)),
+            kind=draw(st.sampled_from(["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "Reimage"])),
+            due=draw(st.sampled_from(["2026-11-16T00:15:00Z", "2026-11-20T00:00:00Z"])),
+            status=draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
+            duration=draw(st.sampled_from([None, 5, 30])),
+        )
+        for number in range(draw(st.integers(0, 5)))
+    ]
+    names = draw(st.lists(st.sampled_from(NAMES), unique=True))
+    fleet = {}
+    for name in names:
+        seen = [known for known in events if name in known["resources"] or draw(st.booleans())]
+        fleet[name] = host(*seen, domain=draw(st.sampled_from([None, "0", "1"]))) if draw(st.integers(0, 5)) else {}
+    return fleet
+
+
+def entries(plan):
+    return [entry for wave in plan["waves"] for entry in wave["events"]]
+
+
+@given(fleets(), st.lists(st.sampled_from(NAMES), unique=True))
+def test_every_host_is_accounted_for(fleet, drained):
+    plan = the_plan(fleet, drained=drained)
+    in_waves = [name for wave in plan["waves"] for name in wave["hosts"]]
+    assert len(in_waves) == len(set(in_waves))
+    unread = {name for name in fleet if not fleet[name]}
+    assert set(plan["unknown"]) == unread
+    assert set(in_waves) | set(plan["nothing_to_do"]) | unread == set(fleet)
+    assert not set(plan["nothing_to_do"]) & (set(in_waves) | unread)
+    leftovers = plan["restore_first"] + plan["already_drained"] + plan["left_drained"]
+    assert sorted(leftovers) == sorted(set(drained) & set(fleet))
+    # Nothing is known to be over about a host that was not read.
+    assert not set(plan["restore_first"]) & (set(in_waves) | unread)
+
+
+@given(fleets(), st.sampled_from(["refuse", "allow"]))
+def test_nothing_is_approved_that_names_somebody_else(fleet, uncovered):
+    plan = the_plan(fleet, uncovered=uncovered)
+    for entry in entries(plan):
+        strangers = [name for name in entry["resources"] if name not in fleet]
+        assert entry["uncovered"] == strangers
+        approves = entry["status"] == "Scheduled" and (not strangers or uncovered == "allow")
+        assert ("approve" in entry["steps"]) == approves == entry["approvable"]
+    refused = {refusal["id"] for refusal in plan["refused"]}
+    assert not refused & {event_id for wave in plan["waves"] for event_id in wave["approve"]}
+
+
+@given(fleets())
+def test_no_approval_of_a_drained_event_before_its_drain_and_no_wait_for_what_vanishes(fleet):
+    for entry in entries(the_plan(fleet)):
+        steps = entry["steps"]
+        assert steps == [step for step in ("drain", "approve", "wait", "restore") if step in steps]
+        if entry["action"] == "drain" and "approve" in steps:
+            assert steps[0] == "drain"
+        assert ("wait" in steps) == (entry["type"] not in ("Preempt", "Terminate"))
+        assert ("restore" in steps) == ("wait" in steps and entry["action"] == "drain")
+
+
+@given(fleets())
+def test_ignored_events_move_nobody(fleet):
+    plan = the_plan(fleet)
+    assert all(entry["action"] == "ignore" and entry["steps"] == [] for entry in plan["ignored"])
+    everything_ignored = the_plan(fleet, policy=[{"action": "ignore"}])
+    assert everything_ignored["waves"] == []
+    assert len(everything_ignored["ignored"]) == len(entries(plan)) + len(plan["ignored"])
+
+
+@given(fleets(), st.integers(40, 120))
+def test_every_host_and_event_of_a_wave_is_in_the_text(fleet, width):
+    plan = the_plan(fleet)
+    lines = render_plan(plan, width)
+    text = " ".join(line.strip() for line in lines)
+    for wave in plan["waves"]:
+        assert f"Wave {wave['number']} of {len(plan['waves'])}: " in text
+        for word in [*wave["hosts"], *(entry["id"] for entry in wave["events"])]:
+            assert word in text
+    assert max((len(line) for line in lines), default=0) <= width
+
+
+def test_the_plan_at_three_in_the_morning():
+    reboot, freeze = event("R", "web-0", "web-3"), event("F", "web-1", kind="Freeze", duration=5)
+    shared = event("S", "web-2", "other", due="2026-11-16T01:30:00Z")
+    fleet = {
+        "web-0": host(reboot),
+        "web-1": host(freeze, domain="1"),
+        "web-2": host(shared, domain="2"),
+        "web-3": host(reboot),
+        "web-4": host(),
+        "web-5": {},
+        "web-6": host(event("D", "web-6", kind="Redeploy", due="2026-11-21T00:00:00Z")),
+    }
+    plan = the_plan(fleet, drained=["web-3", "web-4"], elsewhere=lambda: {"other": ["other-host"]})
+    assert render_plan(plan, 100) == [
+        "First restore what an earlier run left drained: 1 host: web-4",
+        "Drained by an earlier run, and still needed: 1 host: web-3",
+        "Wave 1 of 3: update domain 0, due in 15:00 min (2026-11-16T00:15:00Z)",
+        "  2 hosts: web-0, web-3",
+        "  Reboot by Platform, event R, Scheduled, names web-0, web-3",
+        '    Azure says: "Host server is undergoing maintenance."',
+        "    Drain web-0, web-3, then approve it, then wait until it is over and the hosts are back, then",
+        "      restore web-0, web-3.",
+        "    Why: rule 3, as no rule before it matches.",
+        "Wave 2 of 3: update domain 1, due in 15:00 min (2026-11-16T00:15:00Z)",
+        "  1 host: web-1",
+        "  Freeze by Platform, 5 s, event F, Scheduled, names web-1",
+        '    Azure says: "Host server is undergoing maintenance."',
+        "    Approve it, then wait until it is over and the hosts are back.",
+        "    Why: rule 1: it is a Freeze, 5 s long, which is shorter than 10 s.",
+        "Wave 3 of 3: update domain 2, due in 1 h 30 min (2026-11-16T01:30:00Z)",
+        "  1 host: web-2",
+        "  Reboot by Platform, event S, Scheduled, names web-2, other",
+        '    Azure says: "Host server is undergoing maintenance."',
+        "    Drain web-2, then wait until it is over and the hosts are back, then restore web-2.",
+        "    Why: rule 3, as no rule before it matches.",
+        "    It is not approved: it also names other (in the inventory, but not in this run: other-host), and",
+        "      approving starts it for them too.",
+        "Left alone: Redeploy by Platform, event D for web-6. Rule 2: it is a Redeploy, it is more than 1d",
+        "  away.",
+        "Not read, so nothing is known about 1 host: web-5",
+        "Nothing to do for 2 hosts: web-4, web-6",
+    ]
+
+
+def test_a_share_is_one_of_all_hosts_of_the_run():
+    fleet = {name: host(event(f"E-{name}", name)) for name in NAMES[:4]}
+    fleet.update({name: host() for name in NAMES[4:]})
+    assert [len(wave["hosts"]) for wave in the_plan(fleet, max_at_once="25%")["waves"]] == [2, 2]
+
+
+def test_an_event_that_one_reading_shows_as_started_has_started():
+    fleet = {"web-0": host(event("E", "web-0", "web-1")), "web-1": host(event("e", "web-0", "web-1", status="Started"))}
+    (wave,) = the_plan(fleet)["waves"]
+    assert (wave["underway"], wave["approve"], wave["drain"]) == (True, [], [])
+    assert wave["events"][0]["steps"] == ["wait", "restore"]
+
+
+def test_a_reading_without_a_list_of_events_is_no_reading():
+    for status in (None, "", [], {}, {"events": None}, {"events": "none"}):
+        assert the_plan({"web-0": {"maintenance_status": status}})["unknown"] == ["web-0"]
+
+
+def test_what_azure_sends_cannot_write_to_the_terminal():
+    nasty = {**event("E", "web-0"), "description": "a\x1b[2Jb\nc"}
+    assert not any("\x1b" in line or "\n" in line for line in render_plan(the_plan({"web-0": host(nasty)})))
+
+
+def test_uncovered_must_be_one_of_two_words():
+    with pytest.raises(ValueError, match=r"^uncovered must be refuse or allow, not 'maybe'$"):
+        the_plan({}, uncovered="maybe")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00 min"), (873, "14:33 min"), (3600, "1 h 0 min"), (600000, "6 d 22 h"), (-5, "0:00 min")],
+)
+def test_clock(seconds, text):
+    assert clock(seconds) == text
