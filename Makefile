@@ -112,10 +112,13 @@ export CHECK_PYTHON
 $(VENV):
 	@python=$$(HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) -c "$$CHECK_PYTHON") && \
 		echo "Making .venv with $$python" && rm -rf .venv && $$python -m venv .venv
-	@HOME="$(USER_HOME)" .venv/bin/python tests/tools/pip_conf.py .build/home
 	@touch $@
 
-.venv/runtime: $(VENV) requirements.txt
+PIP_CONF := .build/home/.config/pip/pip.conf
+$(PIP_CONF): $(VENV)
+	@HOME="$(USER_HOME)" .venv/bin/python tests/tools/pip_conf.py $@
+
+.venv/runtime: $(PIP_CONF) requirements.txt
 .venv/test: .venv/runtime
 .venv/lint: .venv/test
 .venv/%: tests/requirements-%.txt

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 COLLECTION = "maintenance.azure"
 # Kinds of content that ansible-doc knows and this collection may have.
@@ -30,7 +31,7 @@ IMPORTER_SETTINGS = {
 }
 
 
-def run(*command: str | Path, **options: object) -> str:
+def run(*command: str | Path, **options: Any) -> str:
     """What the command prints; where it fails, this program ends with all that it said."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
     if done.returncode:

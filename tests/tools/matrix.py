@@ -4,7 +4,7 @@
 
 """Run the tests on every supported ansible-core for which this machine has a Python, and print what came of it.
 
-Called with the versions to run, or with none to run all. A version that was asked for by name and can't run is a failure.
+Called with the versions to run, or with none to run all. One that was asked for by name and can't run is a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CORES = {
     "2.20": ("3.12", "3.13", "3.14"),
     "2.21": ("3.14", "3.13", "3.12"),
 }
-SUITES = {"unit": "tests/unit", "integration": "tests/integration/targets"}
+SUITES = ("tests/unit", "tests/integration/targets")
 REQUIREMENTS = ("tests/requirements-runtime.txt", "tests/requirements-test.txt")
 
 
@@ -56,13 +56,13 @@ def environment(core: str, version: str, python: str) -> Path:
 def run_suite(venv: Path, folder: str) -> tuple[str, bool]:
     """pytest's closing line, and whether all is well."""
     env = {**os.environ, "PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    command = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2"), "-m", "not once", folder]
+    pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2")]
     last = ""
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as pytest:
-        for line in pytest.stdout or ():
+    with subprocess.Popen([*pytest, "-m", "not once", folder], env=env, stdout=subprocess.PIPE, text=True) as run:
+        for line in run.stdout or ():
             print(line, end="", flush=True)
             last = line.strip("=\n ") or last
-    return re.sub(r" in [\d.]+s.*", "", last), pytest.returncode == 0
+    return re.sub(r" in [\d.]+s.*", "", last), run.returncode == 0
 
 
 def run_core(core: str, required: bool) -> Row:
@@ -75,8 +75,8 @@ def run_core(core: str, required: bool) -> Row:
         venv = environment(core, version, pythons[version])
     except subprocess.CalledProcessError:
         return Row(core, version, "not run: its packages could not be installed, see above", "", False)
-    results = {name: run_suite(venv, folder) for name, folder in SUITES.items()}
-    return Row(core, version, results["unit"][0], results["integration"][0], all(good for _line, good in results.values()))
+    (unit, unit_good), (integration, integration_good) = (run_suite(venv, folder) for folder in SUITES)
+    return Row(core, version, unit, integration, unit_good and integration_good)
 
 
 def show(rows: list[Row]) -> None:

@@ -9,6 +9,7 @@ Only what changed is copied, so that the caches of the tools stay good. What git
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -38,7 +39,7 @@ def update(source: Path, target: Path) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     # In one step: another run may be reading the old file.
-    fresh = target.with_name(f"{target.name}.{os.getpid()}.new")
+    fresh = target.with_name(f"{target.name}.new")
     shutil.copy2(source, fresh, follow_symlinks=False)
     fresh.replace(target)
 
@@ -64,4 +65,8 @@ def mirror(root: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    mirror(Path.cwd(), Path(sys.argv[1]).resolve() / "ansible_collections" / "maintenance" / "azure")
+    build = Path(sys.argv[1]).resolve()
+    build.mkdir(exist_ok=True)
+    with (build / "mirror.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        mirror(Path.cwd(), build / "ansible_collections" / "maintenance" / "azure")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write the user's pip settings, from wherever they come, as pip.conf of another home folder.
+"""Write the user's pip settings, from wherever they come, into one file.
 
 The Makefile gives every tool a HOME inside the clone, and ansible-test hands on no PIP_* variable to its own pip:
 without this a user who needs a proxy or a package mirror could not run the tests.
@@ -33,7 +33,7 @@ def settings() -> configparser.RawConfigParser:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1], ".config", "pip", "pip.conf")
+    target = Path(sys.argv[1])
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch(mode=0o600)  # an index address may hold a password
     with target.open("w", encoding="utf-8") as stream:
