@@ -27,9 +27,9 @@ def simulator(fleet: Path) -> Iterator[dict[str, str]]:
         assert process.stdout
         endpoints = {}
         for line in process.stdout:
-            word, _, rest = line.strip().partition(" ")
+            word, _space, rest = line.strip().partition(" ")
             if word == "vm":
-                name, _, url = rest.rpartition(" ")
+                name, _space, url = rest.rpartition(" ")
                 endpoints[name] = url
             if word == "ready":
                 break

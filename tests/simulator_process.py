@@ -98,9 +98,9 @@ class Simulator:
     def _wait_until_ready(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
-            word, _, rest = line.decode("utf-8").rstrip("\n").partition(" ")
+            word, _space, rest = line.decode("utf-8").rstrip("\n").partition(" ")
             if word == "vm":
-                key, _, url = rest.rpartition(" ")
+                key, _space, url = rest.rpartition(" ")
                 self._endpoints[key] = url
             elif word == "control":
                 self.control = rest

@@ -11,7 +11,6 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
@@ -19,12 +18,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._election import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait
-
-MODULE = "maintenance.azure.scheduled_event_approve"
 
 
 class ActionModule(ServiceAction):
@@ -37,7 +35,7 @@ class ActionModule(ServiceAction):
         self.options = self._options()
         # Who talks to the service: with delegate_to it is not the host that the task is for.
         self.sender = str(self._task.delegate_to or self.task_vars["inventory_hostname"])
-        service = HostService(self, MODULE, self.options, self.task_vars)
+        service = HostService(self, self.options, self.task_vars)
         approver = Approver(
             service=service,
             election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self._task.check_mode),
@@ -63,7 +61,7 @@ class ActionModule(ServiceAction):
         if wait and not failures:
             failures = list(filter(None, [wait.until_reached()]))
         last = wait.reading if wait else approver.reading
-        return wrap_var(self._result(approval, failures, approver.reading, last))  # type: ignore[no-any-return]
+        return wrap_var(self._result(approval, failures, approver.reading, last))
 
     def _options(self) -> dict[str, t.Any]:
         options = self.checked_options(approve_options())
@@ -116,6 +114,7 @@ class ActionModule(ServiceAction):
             "refused": approval.refused,
             "leaders": approval.leaders,
             "events": self._events(last),
+            "problems": failures,
             "msg": self._sentence(approval, failures),
         }
         if approval.left_to:

@@ -9,12 +9,12 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._options import info_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     complaint_about_filters,
     select,
     warnings_about,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import info_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
     NAME_NOT_TOLD,
@@ -33,7 +33,7 @@ class ActionModule(ServiceAction):
         options = self.checked_options(info_options())
         query = self._checked_filters(options)
         try:
-            answers = self.ask_host("maintenance.azure.scheduled_event_info", options, task_vars)
+            answers = self.ask_host(options, task_vars)
         except HostFailed as failure:
             return failure.result
         everything = self.understand(answers, options["vm_name"])
@@ -54,7 +54,7 @@ class ActionModule(ServiceAction):
         if query:
             result["query_result"] = self._applied(query, status)
         # Text from the service is text: never a template. Before ansible-core 2.19 that has to be said.
-        return wrap_var(result)  # type: ignore[no-any-return]
+        return wrap_var(result)
 
     @staticmethod
     def _checked_filters(options: dict[str, t.Any]) -> t.Callable[[t.Any], t.Any] | None:

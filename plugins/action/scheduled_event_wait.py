@@ -11,9 +11,9 @@ import typing as t
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._options import wait_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait, first_reading
@@ -29,7 +29,7 @@ class ActionModule(ServiceAction):
         options = self.checked_options(wait_options())
         self.check_seconds(options, "wait_timeout")
         self.check_ids(options)
-        service = HostService(self, "maintenance.azure.scheduled_event_wait", options, task_vars)
+        service = HostService(self, options, task_vars)
         started = time.monotonic()
         try:
             # The VM may be down right now: that is what is waited for.
@@ -56,7 +56,8 @@ class ActionModule(ServiceAction):
             "outcomes": {event_id: outcome_of(event_id, events) for event_id in options["event_ids"]},
             "read_at": wait.reading.status["read_at"],
             "waited": int(time.monotonic() - started),
+            "problems": [failure] if failure else [],
         }
         if failure:
             result.update(failed=True, msg=failure)
-        return wrap_var(result)  # type: ignore[no-any-return]
+        return wrap_var(result)

@@ -103,6 +103,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+problems:
+  description: What went wrong, in sentences. Empty where nothing did.
+  type: list
+  elements: str
+  returned: when the service was read
 endpoint:
   description: The endpoint that answered.
   type: str
@@ -150,21 +155,10 @@ left_to:
   returned: when this host could not send and is not the last
 events:
   description: The events that name this VM or were asked for, as last read, as in
-    M(maintenance.azure.scheduled_event_info#module).
+    M(maintenance.azure.scheduled_event_info).
   type: list
   elements: dict
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host_half import answer_of_the_service
-from ansible_collections.maintenance.azure.plugins.module_utils._options import approve_host_options
-
-
-def main():
-    module = AnsibleModule(argument_spec=approve_host_options(), supports_check_mode=True)
-    answer_of_the_service(module)
-
-
-if __name__ == "__main__":
-    main()
+# The work is done by plugins/action/scheduled_event_approve.py, and on the host by service_exchange.py.

@@ -212,15 +212,4 @@ query_result:
   returned: when O(query) was given
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host_half import answer_of_the_service
-from ansible_collections.maintenance.azure.plugins.module_utils._options import info_options
-
-
-def main():
-    module = AnsibleModule(argument_spec=info_options(), supports_check_mode=True)
-    answer_of_the_service(module)
-
-
-if __name__ == "__main__":
-    main()
+# The work is done by plugins/action/scheduled_event_info.py, and on the host by service_exchange.py.

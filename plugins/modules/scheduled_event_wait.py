@@ -53,6 +53,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+problems:
+  description: What went wrong, in sentences. Empty where nothing did.
+  type: list
+  elements: str
+  returned: when the service was read
 endpoint:
   description: The endpoint that answered.
   type: str
@@ -73,15 +78,4 @@ waited:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host_half import answer_of_the_service
-from ansible_collections.maintenance.azure.plugins.module_utils._options import wait_options
-
-
-def main():
-    module = AnsibleModule(argument_spec=wait_options(), supports_check_mode=True)
-    answer_of_the_service(module)
-
-
-if __name__ == "__main__":
-    main()
+# The work is done by plugins/action/scheduled_event_wait.py, and on the host by service_exchange.py.

@@ -18,13 +18,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action 
 
 
 class HostService:
-    """What _service.py calls a Service, for a task that runs `module` on its host."""
+    """What _service.py calls a Service, for the host of a task."""
 
-    def __init__(
-        self, action: ServiceAction, module: str, options: dict[str, t.Any], task_vars: dict[str, t.Any]
-    ) -> None:
+    def __init__(self, action: ServiceAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
         self.action = action
-        self.module = module
         self.options = options
         self.task_vars = task_vars
         self.this_host: dict[str, t.Any] | None = None
@@ -38,7 +35,7 @@ class HostService:
         body = approval_body(event_ids, self.options["api_version"], status["document_incarnation"])
         approval = {"expected": decided_on.document, "body": body}
         try:
-            answers = self._ask({**self.options, "endpoint": status["endpoint"], "_approval": approval})
+            answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
         except Unanswered as error:
             if "kind" in getattr(error.__cause__, "result", {}):
                 raise
@@ -54,9 +51,9 @@ class HostService:
             # Not every connection can be reset, and one that is down already need not be.
             return
 
-    def _ask(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _ask(self, options: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
         try:
-            return self.action.ask_host(self.module, options, self.task_vars)
+            return self.action.ask_host(options, self.task_vars, **more)
         except AnsibleConnectionFailure as error:
             raise Unreachable(str(error)) from error
         except HostFailed as error:

@@ -30,7 +30,7 @@ class HostFailed(Exception):
         self.result = result
 
 
-class ServiceAction(ActionBase):  # type: ignore[misc]
+class ServiceAction(ActionBase):
     """Base of the actions that talk to the metadata service of a host."""
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -55,12 +55,22 @@ class ServiceAction(ActionBase):  # type: ignore[misc]
         if any(not event_id.strip() for event_id in options["event_ids"] or ()):
             raise AnsibleActionFail("event_ids holds an empty id")
 
-    def ask_host(self, module: str, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        given = {name: value for name, value in options.items() if value is not None}
-        result = self._execute_module(module_name=module, module_args=given, task_vars=task_vars)
+    def ask_host(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
+        """Run the host half and return the service's answers as they came."""
+        request = {
+            "endpoints": [options["endpoint"]],
+            "api_version": options["api_version"],
+            "with_instance": options["vm_name"] is None,
+            "timeout": options["timeout"],
+            **more,
+        }
+        # The host half changes nothing that Ansible would call a change, and check mode is decided here.
+        result = self._execute_module(
+            module_name="maintenance.azure.service_exchange", module_args=request, task_vars=task_vars
+        )
         if result.get("failed") or "answers" not in result:
             raise HostFailed(result)
-        return result["answers"]  # type: ignore[no-any-return]
+        return result["answers"]
 
     def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
         """`maintenance_status` from what the host passed on, and the endpoint that it came from."""

@@ -23,6 +23,7 @@ import http.client
 import http.server
 import ipaddress
 import json
+import math
 import os
 import re
 import selectors
@@ -118,7 +119,7 @@ class InputError(Exception):
 
 
 def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def a_text(value):
@@ -503,7 +504,7 @@ class Fleet:
             place = (vm.address, vm.port)
             if vm.port != 0 and place in taken:
                 raise InputError("VMs %s and %s have the same address %s"
-                              % (json.dumps(taken[place]), json.dumps(vm.key), vm.address))
+                                 % (json.dumps(taken[place]), json.dumps(vm.key), vm.address))
             taken[place] = vm.key
         used = {address for address, _dummy in taken}
         free = (str(address) for address in ipaddress.ip_network("127.81.0.0/16").hosts())
@@ -912,7 +913,7 @@ class World:
                        "reschedule": ("Scheduled",)}[action]
             if event.status not in fitting:
                 raise StateError("event %s is %s; %s needs one that is %s"
-                               % (event.id, event.status, action, " or ".join(fitting)))
+                                 % (event.id, event.status, action, " or ".join(fitting)))
             self._apply(event, action, seconds)
             self._refresh()
             return event.inside_view(self.clock)
@@ -1204,7 +1205,7 @@ def demand_version(query, versions):
     if version not in versions:
         raise RefusedError(400, "Bad request. api-version is invalid or was not specified in the request. "
                            "For more information refer to aka.ms/azureimds",
-                      **{"newest-versions": list(reversed(INSTANCE_VERSIONS[-3:]))})
+                           **{"newest-versions": list(reversed(INSTANCE_VERSIONS[-3:]))})
     return version
 
 
@@ -1413,7 +1414,7 @@ class Control:
             ("GET", r"^/$", self._index),
             ("GET", r"^/state$", lambda given: world.state()),
             ("GET", r"^/events$", lambda given: world.event_views()),
-            ("POST", r"^/events$", lambda given: world.add_event(given)),
+            ("POST", r"^/events$", world.add_event),
             ("POST", r"^/events/([^/]+)/(cancel|start|finish)$",
              lambda given, event, action: world.change_event(event, action)),
             ("POST", r"^/events/([^/]+)/reschedule$", self._reschedule),

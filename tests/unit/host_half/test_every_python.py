@@ -15,27 +15,20 @@ from simulator_process import Simulator
 from tools.pythons import find_pythons
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins" / "module_utils"
+APPROVAL = '{"StartRequests": [{"EventId": "A1"}]}'
 PROGRAM = """
 import json, sys
-from ansible_collections.maintenance.azure.plugins.module_utils import _host_half, _imds, _options
-assert _host_half.endpoints_to_try("auto")[0] == _imds.DEFAULT_ENDPOINT
-options = dict((name, option.get("default")) for name, option in _options.info_options().items())
-
-class Module:
-    params = dict(options, endpoint=sys.argv[1], timeout=10)
-    def exit_json(self, **result):
-        print(json.dumps(result))
-    def fail_json(self, **result):
-        sys.exit(json.dumps(result))
-
-_host_half.answer_of_the_service(Module())
+from ansible_collections.maintenance.azure.plugins.module_utils import _imds, _leases
+assert isinstance(_leases.discovered_endpoints(), list)
+answers = _imds.read([sys.argv[1]], "2020-07-01", True, 10)
+sent = _imds.approve(sys.argv[1], "2020-07-01", answers["events"]["body"], sys.argv[2], 10)
+print(json.dumps([answers, sent]))
 """
 
 
 @pytest.fixture(scope="module")
 def simulator():
     with Simulator({"vms": [{"name": "web"}]}) as fleet:
-        fleet.add_event(id="A1", type="Reboot", resources=["web"], notice=9000)
         yield fleet
 
 
@@ -51,9 +44,11 @@ def host_path(tmp_path_factory):
 
 @pytest.mark.parametrize("version", [v for v in find_pythons() if int(v.split(".")[1]) >= 6])
 def test_the_host_half_runs(version, simulator, host_path):
+    simulator.reset()
+    simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=9000)
     simulator.fault(kind="error_503", count=1)
     process = subprocess.run(
-        [find_pythons()[version], "-W", "error", "-B", "-c", PROGRAM, simulator.endpoint("web")],
+        [find_pythons()[version], "-W", "error", "-B", "-c", PROGRAM, simulator.endpoint("web"), APPROVAL],
         env={**os.environ, "PYTHONPATH": str(host_path)},
         capture_output=True,
         text=True,
@@ -61,6 +56,8 @@ def test_the_host_half_runs(version, simulator, host_path):
         check=False,
     )
     assert process.returncode == 0, process.stderr
-    answers = json.loads(process.stdout)["answers"]
+    answers, sent = json.loads(process.stdout)
     assert json.loads(answers["events"]["body"])["Events"][0]["EventId"] == "A1"
     assert json.loads(answers["instance"]["body"])["name"] == "web"
+    assert sent["sent"]
+    assert simulator.event("A1")["status"] == "Started"

@@ -61,7 +61,7 @@ def test_the_start_up_lines_name_every_vm_the_control_interface_and_ready(tmp_pa
         [sys.executable, str(PROGRAM), "--fleet", str(fleet), "--port", "0"], stdout=subprocess.PIPE, text=True
     )
     try:
-        lines = [process.stdout.readline() for _ in range(4)]
+        lines = [process.stdout.readline() for _time in range(4)]
     finally:
         process.terminate()
         process.wait(5)
@@ -147,7 +147,7 @@ def test_hooks_run_when_an_event_starts_and_when_it_has_finished(tmp_path):
 
 
 def wait_for_lines(path, count):
-    for _ in range(200):
+    for _time in range(200):
         lines = path.read_text().splitlines() if path.exists() else []
         if len(lines) >= count:
             return lines

@@ -111,7 +111,7 @@ def test_reset_goes_back_to_the_start(start):
     simulator = start(
         {"vms": [{"name": "a"}], "events": [{"id": "E", "type": "Reboot", "resources": ["a"]}]}, requests_per_second=5
     )
-    for _ in range(6):
+    for _time in range(6):
         simulator.read("a")
     simulator.advance(5000)
     simulator.fault(kind="hang")

@@ -18,7 +18,7 @@ CLOSED = (http.client.RemoteDisconnected, ConnectionResetError)
 
 
 def statuses(simulator, count, vm="web-0"):
-    return [simulator.read(vm).status for _ in range(count)]
+    return [simulator.read(vm).status for _time in range(count)]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_service_is_off_after_24_hours_without_a_request(simulator):
 
 def test_any_request_for_events_within_24_hours_keeps_it_on(simulator):
     simulator.document("web-0")
-    for _ in range(3):
+    for _time in range(3):
         simulator.advance(DAY - 60)
         simulator.document("web-1")
     assert simulator.state()["groups"][0]["service"] == "on"
@@ -93,28 +93,28 @@ def test_the_first_call_after_24_hours_is_slow_again(start):
 
 def test_more_than_five_requests_a_second_are_too_many(start):
     simulator = start(requests_per_second=5)
-    assert [simulator.read("web-0").status for _ in range(7)] == [200] * 5 + [429] * 2
+    assert [simulator.read("web-0").status for _time in range(7)] == [200] * 5 + [429] * 2
 
 
 def test_the_limit_is_for_all_kinds_of_requests_together(start):
     simulator = start(requests_per_second=5)
-    for _ in range(3):
+    for _time in range(3):
         simulator.read("web-0")
-    for _ in range(2):
+    for _time in range(2):
         simulator.ask("web-0", "/metadata/versions")
     assert simulator.read("web-0").status == 429
 
 
 def test_the_limit_is_per_vm(start):
     simulator = start(requests_per_second=5)
-    for _ in range(6):
+    for _time in range(6):
         last = simulator.read("web-0").status
     assert (last, simulator.read("web-1").status) == (429, 200)
 
 
 def test_after_a_second_requests_are_answered_again(start):
     simulator = start(requests_per_second=5)
-    for _ in range(6):
+    for _time in range(6):
         simulator.read("web-0")
     time.sleep(1.05)
     assert simulator.read("web-0").status == 200
@@ -122,7 +122,7 @@ def test_after_a_second_requests_are_answered_again(start):
 
 def test_the_limit_is_in_real_seconds_whatever_the_speed(start):
     simulator = start(requests_per_second=5, speed=1000)
-    assert [simulator.read("web-0").status for _ in range(6)][-1] == 429
+    assert [simulator.read("web-0").status for _time in range(6)][-1] == 429
 
 
 def test_too_many_approvals_are_turned_away_unread(start):

@@ -48,7 +48,7 @@ def test_every_delivery_group_has_its_own(start):
 def test_it_starts_again_after_24_hours_of_silence_observed(simulator):
     """[O] The resource agent azure-events-az deletes its stored value for this reason."""
     incarnation(simulator)
-    for _ in range(3):
+    for _time in range(3):
         simulator.cancel(simulator.add_event(type="Reboot", resources=["web-0"])["id"])
     assert incarnation(simulator) == 7
     simulator.advance(DAY + 1)

@@ -49,10 +49,10 @@ def test_every_version_has_the_two_fields_of_the_document(fleet, version):
 def test_numbers_are_json_integers_and_names_a_list_of_texts(fleet):
     document = fleet.document("web-0")
     event = document["Events"][0]
-    assert type(document["DocumentIncarnation"]) is int
-    assert type(event.pop("DurationInSeconds")) is int
+    assert isinstance(document["DocumentIncarnation"], int)
+    assert isinstance(event.pop("DurationInSeconds"), int)
     assert event.pop("Resources") == ["web-0"]
-    assert all(type(value) is str for value in event.values())
+    assert all(isinstance(value, str) for value in event.values())
 
 
 @pytest.mark.parametrize("version", VERSIONS)

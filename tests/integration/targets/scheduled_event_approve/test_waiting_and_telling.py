@@ -121,7 +121,7 @@ BAD_INPUT = [
     ({"wait_timeout": 0}, "wait_timeout must be at least 1 second"),
     ({"event_ids": [" "]}, "event_ids holds an empty id"),
     ({"drained": ["no-such-host"]}, "drained: There is no host no-such-host in the inventory"),
-    ({"_approval": {"expected": "{}", "body": "{}"}}, "_approval"),
+    ({"approval": {"expected": "{}", "body": "{}"}}, "approval"),
     ({"timeout": 0}, "timeout must be at least 1 second"),
 ]
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the modules, for the host half and the controller half alike."""
+"""The options of the modules that talk to the service. A test compares them with the documentation."""
 
 from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT
 
@@ -49,15 +49,4 @@ def wait_options():
         event_ids=dict(type="list", elements="str", required=True),
         until=dict(type="str", default="finished", choices=["started", "finished"]),
         wait_timeout=dict(type="int", default=1800),
-    )
-
-
-def approve_host_options():
-    """What the controller half tells the host half beyond what the user told it."""
-    return dict(
-        approve_options(),
-        _approval=dict(
-            type="dict",
-            options=dict(expected=dict(type="str", required=True), body=dict(type="str", required=True)),
-        ),
     )

@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of drain_plan: checks the steps, opens the journal on the host, says what is left to do."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+import uuid
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import module_loader
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import (
+    end_of_time,
+    includes,
+    nearest_deadline,
+    told_steps,
+    work_to_drain,
+    work_to_restore,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import ROLES, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
+    BadSteps,
+    Step,
+    checked_health,
+    checked_steps,
+    fixed_waits,
+)
+
+OPTIONS = dict(
+    direction=dict(type="str", choices=["drain", "restore"], required=True),
+    steps=dict(type="list", elements="raw", default=[]),
+    steps_path=dict(type="list", elements="path", default=[]),
+    events=dict(type="list", elements="dict", default=[]),
+    health=dict(type="list", elements="raw", default=[]),
+    journal=dict(type="path", default=DEFAULT_PATH),
+    timeout=dict(type="int", default=600),
+    reserve=dict(type="int", default=5),
+    run_id=dict(type="str", default=""),
+)
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        self.task_vars = task_vars or {}
+        self.host = str(self.task_vars["inventory_hostname"])
+        _unused, self.options = self.validate_argument_spec(argument_spec=OPTIONS)
+        if self.options["timeout"] <= 0:
+            raise AnsibleActionFail(f"timeout must be at least 1 second, not {self.options['timeout']}")
+        self.options["run_id"] = self.options["run_id"] or str(uuid.uuid4())
+        try:
+            plan = self._drain() if self.options["direction"] == "drain" else self._restore()
+        except BadSteps as error:
+            raise AnsibleActionFail(f"{self.host}: {error}") from None
+        return wrap_var(plan)
+
+    def _drain(self) -> dict[str, t.Any]:
+        folders = self._folders()
+        events = self.options["events"]
+        steps = checked_steps(self.options["steps"], folders.specs(), events)
+        for step in steps:
+            folders.placed_to_drain(step.kind, step.arguments)
+            folders.placed_to_restore(step.kind, step.arguments)
+        self._check_needs(steps, folders)
+        now = time.time()
+        deadline = nearest_deadline(events)
+        end = end_of_time(now, self.options["timeout"], self.options["reserve"], deadline)
+        self._check_time(end - now, deadline, now, fixed_waits(steps))
+        answer = self._journal("begin", events=events)
+        journal = answer["journal"]
+        work = work_to_drain(steps, journal, folders.placed_to_drain)
+        return self._plan(journal, answer, work, end, started_at=now, deadline_at=deadline)
+
+    def _restore(self) -> dict[str, t.Any]:
+        folders = self._folders()
+        health = checked_health(self.options["health"])
+        answer = self._journal("restore")
+        journal = answer["journal"]
+        if journal is None:
+            return {
+                **self._plan({}, answer, [], None),
+                "state": "nothing",
+                "restored_at": None,
+                "health": [],
+                "changed": False,
+            }
+        work = work_to_restore(journal, bool(health), folders.placed_to_restore)
+        now = time.time()
+        plan = self._plan(journal, answer, work, now + self.options["timeout"], started_at=now)
+        return {**plan, "checks": health, "restored_at": None, "health": []}
+
+    def _folders(self) -> Folders:
+        basedir = self._loader.get_basedir()
+        return Folders.found(self.options["steps_path"], basedir, self.host)
+
+    def _check_needs(self, steps: list[Step], folders: Folders) -> None:
+        if not any(step.kind == "kubernetes" and step.kind not in folders.own for step in steps):
+            return
+        if not module_loader.find_plugin("kubernetes.core.k8s_drain"):
+            raise BadSteps(
+                "A step kubernetes needs the collection kubernetes.core on the controller:"
+                " ansible-galaxy collection install kubernetes.core"
+            )
+
+    def _check_time(self, seconds: float, deadline: float | None, now: float, waits: int) -> None:
+        if seconds > waits:
+            return
+        if deadline is not None and deadline - self.options["reserve"] <= now + self.options["timeout"]:
+            reason = f"the event may start in {max(0, round(deadline - now))} s"
+        else:
+            reason = f"drain_timeout is {self.options['timeout']} s"
+        needed = f", and the steps wait for {waits} s" if waits else ""
+        raise AnsibleActionFail(
+            f"{self.host} can't be drained in time: {reason}{needed}. Nothing was done to it by this run"
+        )
+
+    def _journal(self, state: str, **more: t.Any) -> dict[str, t.Any]:
+        arguments = {"path": self.options["journal"], "state": state, "run_id": self.options["run_id"], **more}
+        answer = self._execute_module(
+            module_name="maintenance.azure.drain_journal", module_args=arguments, task_vars=self.task_vars
+        )
+        if answer.get("failed") or "journal" not in answer:
+            raise AnsibleActionFail(
+                f"{self.host}: {answer.get('msg') or 'the journal could not be opened'}", result=answer
+            )
+        return answer
+
+    def _plan(
+        self,
+        journal: dict[str, t.Any],
+        answer: dict[str, t.Any],
+        work: list[dict[str, t.Any]],
+        end: float | None,
+        started_at: float = 0,
+        deadline_at: float | None = None,
+    ) -> dict[str, t.Any]:
+        direction = self.options["direction"]
+        return {
+            # Such as the Python interpreter that was found on the host.
+            **{name: answer[name] for name in ("ansible_facts", "warnings", "deprecations") if name in answer},
+            "changed": False,
+            "direction": direction,
+            "state": journal.get("state"),
+            "journal": self.options["journal"],
+            "run_id": self.options["run_id"],
+            "boot_id": answer["boot_id"],
+            "started_at": journal.get("started_at"),
+            "drained_at": journal.get("drained_at"),
+            "seconds": 0,
+            "events": journal.get("events", []),
+            "steps": told_steps(journal),
+            "work": work,
+            "include": includes(work, str(ROLES / direction / "tasks" / "finish.yml")),
+            "begun_at": started_at,
+            "deadline": end,
+            "event_starts_at": deadline_at,
+        }

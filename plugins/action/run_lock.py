@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of run_lock."""
+
+from __future__ import annotations
+
+import math
+import time
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import lock_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
+
+SECONDS_BETWEEN_LOOKS = 5
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        options = self._checked_options()
+        self._told = False
+        me = this_run(options["run_id"], options["owner"])
+        began = time.monotonic()
+        deadline = began + (0 if self._task.check_mode else options["wait"])
+        while True:
+            asked = time.time()
+            result = self._ask(options, me, task_vars or {})
+            left = deadline - time.monotonic()
+            if result.get("failed") or result["held"] or options["state"] == "absent" or left <= 0:
+                break
+            self._tell(result["holder"])
+            time.sleep(min(left, SECONDS_BETWEEN_LOOKS, max(0.5, result["holder"]["seconds_left"])))
+        result["waited"] = int(time.monotonic() - began)
+        if result.get("held"):
+            # From before it was asked for, and rounded down: never later than by the keeper's own count.
+            result["good_until"] = _text_of(asked + options["expires"])
+        elif options["state"] == "present" and not result.get("failed"):
+            result.update(
+                failed=True,
+                msg=f"{options['path']} is held by {in_words(result['holder'])}."
+                " Wait until that run has ended, or have this task wait for it with the option wait",
+            )
+        return wrap_var(result)  # type: ignore[no-any-return]
+
+    def _checked_options(self) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=lock_options())
+        if not options["run_id"].strip():
+            raise AnsibleActionFail("run_id is empty: give a name for this run")
+        if not options["path"].startswith("/"):
+            raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
+        if options["expires"] < 1:
+            raise AnsibleActionFail(f"expires must be at least 1 second, not {options['expires']}")
+        if options["wait"] < 0:
+            raise AnsibleActionFail(f"wait must be 0 or more seconds, not {options['wait']}")
+        return options  # type: ignore[no-any-return]
+
+    def _ask(self, options: dict[str, t.Any], me: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """One look at the keeper; a second one if the owner is seen to be dead."""
+        result = self._run_module({**options, "_me": me}, task_vars)
+        if result.get("failed") or result["held"] or options["state"] == "absent":
+            return result
+        if not is_dead(result["holder"], me["controller"]):
+            return result
+        dead = {name: value for name, value in result["holder"].items() if name != "seconds_left"}
+        return self._run_module({**options, "_me": me, "_replace": dead}, task_vars)
+
+    def _run_module(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        result = self._execute_module(
+            module_name="maintenance.azure.run_lock", module_args=arguments, task_vars=task_vars
+        )
+        result.pop("invocation", None)
+        if "held" not in result and not result.get("failed"):
+            result.update(failed=True, msg=result.get("msg") or "The host gave no answer about the lock")
+        return result  # type: ignore[no-any-return]
+
+    def _tell(self, holder: dict[str, t.Any]) -> None:
+        if not self._told:
+            Display().display(f"[{self._task.delegate_to or 'run_lock'}] waiting for {in_words(holder)}")
+        self._told = True
+
+
+def _text_of(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(math.floor(seconds)))

@@ -1,0 +1,25 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the filters share: their errors are one sentence, and what they return is text, never a template."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+from collections.abc import Callable
+
+from ansible.errors import AnsibleFilterError
+from ansible.utils.unsafe_proxy import wrap_var
+
+
+def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]:
+    @functools.wraps(function)
+    def filtered(*arguments: t.Any, **options: t.Any) -> t.Any:
+        try:
+            # Azure's words may be in it. Before ansible-core 2.19 it has to be said that they are no templates.
+            return wrap_var(function(*arguments, **options))
+        except (ValueError, KeyError, TypeError) as error:
+            raise AnsibleFilterError(f"maintenance.azure.{name}: {error}") from error
+
+    return filtered

@@ -1,0 +1,215 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The decisions of a roll, between one wave and the next and inside a wave. Pure: no I/O, no Ansible imports."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+Order = dict[str, t.Any]
+Outcome = dict[str, t.Any]
+
+# What became of a host's drain. Only a journal that says so makes a host drained.
+DRAIN_STATES = ("drained", "not_needed", "late", "failed", "lost")
+# A host in one of these states stops the roll.
+BAD_STATES = ("left_drained", "failed", "lost")
+
+
+def check_batch(
+    batch: Sequence[str], plan: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], go_on: bool = False
+) -> dict[str, t.Any]:
+    """Whether this batch may begin: {wave, stop}. `stop` is a sentence, or empty.
+
+    Nothing in Ansible stops a roll by itself, so every batch begins with this.
+    """
+    wave = next((wave for wave in plan["waves"] if set(wave["hosts"]) == set(batch)), None)
+    if wave is None:
+        return {
+            "wave": None,
+            "stop": (
+                f"The batch {_listed(batch)} is no wave of the plan: a host was lost, or the batches were changed from"
+                " outside. Nothing more is touched."
+            ),
+        }
+    if len(wave["domains"]) > 1 and not wave["warnings"]:
+        return {"wave": wave, "stop": f"The batch {_listed(batch)} holds several domains: {_listed(wave['domains'])}."}
+    bad = [host for host, outcome in outcomes.items() if outcome.get("state") in BAD_STATES]
+    if bad and not go_on:
+        causes = "; ".join(f"{host}: {outcomes[host].get('error') or outcomes[host]['state']}" for host in bad)
+        return {"wave": wave, "stop": f"Not begun, as an earlier wave went wrong ({causes})."}
+    return {"wave": wave, "stop": ""}
+
+
+def wave_orders(
+    events: Sequence[Mapping[str, t.Any]],
+    batch: Sequence[str],
+    drains: Mapping[str, str],
+    on_failed_drain: str = "restore",
+) -> dict[str, Order]:
+    """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
+
+    `drains` tells each host's drain state; a host that is not in it is lost.
+    """
+    orders: dict[str, Order] = {host: _empty_order(drains.get(host, "lost")) for host in batch}
+    for event in events:
+        hosts = [host for host in event["hosts"] if host in orders]
+        blocked = _blocked_by(event, hosts, drains)
+        for host in hosts:
+            _give(orders[host], event, blocked)
+    for order in orders.values():
+        order["restore"] = _is_restored(order, on_failed_drain)
+    return orders
+
+
+def _empty_order(drain: str) -> Order:
+    return {
+        "drain": drain,
+        "approve_drained": [],
+        "approve_as_is": [],
+        "wait": [],
+        "refused": [],
+        "blocked": {},
+        "vanishes": False,
+        "restore": False,
+    }
+
+
+def _blocked_by(event: Mapping[str, t.Any], hosts: Iterable[str], drains: Mapping[str, str]) -> list[str]:
+    """The hosts that keep the event from being approved: those that it touches and that are not drained."""
+    if event["action"] != "drain":
+        return [host for host in hosts if drains.get(host, "lost") == "lost"]
+    return [host for host in hosts if drains.get(host, "lost") != "drained"]
+
+
+def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str]) -> None:
+    if event["action"] == "ignore":
+        return
+    started = event["status"] != "Scheduled"
+    if not started and blocked:
+        order["blocked"][event["id"]] = blocked
+    elif not started and not event["approvable"]:
+        order["refused"].append({"id": event["id"], "uncovered": event["uncovered"]})
+    elif not started:
+        order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
+    if event["vanishing"]:
+        order["vanishes"] = order["vanishes"] or event["id"] not in order["blocked"]
+    elif event["id"] not in order["blocked"] or order["drain"] == "late":
+        # What could not be drained in time stays as it is until the event has come and gone by itself.
+        order["wait"].append(event["id"])
+
+
+def _is_restored(order: Order, on_failed_drain: str) -> bool:
+    if order["drain"] in ("lost", "not_needed") or order["vanishes"]:
+        return False
+    if order["blocked"] and not order["wait"]:
+        return on_failed_drain == "restore"
+    return True
+
+
+def host_outcome(
+    wave: int,
+    order: Mapping[str, t.Any],
+    drain: Mapping[str, t.Any],
+    approve: Mapping[str, t.Any],
+    restore: Mapping[str, t.Any],
+) -> Outcome:
+    """What one wave did to one host, in the form that is reported; the results are those of the three roles."""
+    outcome: Outcome = {
+        "wave": wave,
+        "state": _state(order, approve, restore),
+        "drained_at": drain.get("drained_at"),
+        "restored_at": restore.get("restored_at"),
+        "rebooted": _rebooted(drain, restore),
+        "approved": list(approve.get("approved") or ()),
+        "leaders": dict(approve.get("leaders") or {}),
+        "refused": list(order["refused"]) + list(approve.get("refused") or ()),
+        "outcomes": dict(approve.get("outcomes") or {}),
+        "blocked": dict(order["blocked"]),
+    }
+    error = " ".join(filter(None, (part.get("error") for part in (drain, approve, restore))))
+    if error:
+        outcome["error"] = error
+    return outcome
+
+
+def _state(order: Mapping[str, t.Any], approve: Mapping[str, t.Any], restore: Mapping[str, t.Any]) -> str:
+    if order["drain"] == "lost":
+        return "lost"
+    if order["vanishes"]:
+        return "vanished"
+    if restore.get("state") in ("restored", "nothing"):
+        # Back in service, and yet something went wrong on the way: the roll must not go on as if nothing had been.
+        return "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
+    if order["drain"] == "not_needed":
+        return "failed" if approve.get("error") else "passed"
+    return "left_drained"
+
+
+def _rebooted(drain: Mapping[str, t.Any], restore: Mapping[str, t.Any]) -> bool | None:
+    before, after = drain.get("boot_id"), restore.get("boot_id")
+    return before != after if before and after else None
+
+
+def run_summary(
+    run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_plan: Mapping[str, t.Any]
+) -> dict[str, t.Any]:
+    """`maintenance_run`: what was done about each event, what happened to each host, and what is left.
+
+    `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
+    """
+    left = {
+        "drained": sorted(
+            {host for host, outcome in outcomes.items() if outcome["state"] == "left_drained"}
+            | set(last_plan.get("left_drained", ()))
+            | set(last_plan.get("already_drained", ()))
+        ),
+        "failed": sorted(host for host, outcome in outcomes.items() if outcome["state"] in ("failed", "lost")),
+        "refused": _refusals(outcomes),
+        "not_run": [wave["hosts"] for wave in last_plan["waves"]],
+        "unknown": list(last_plan["unknown"]),
+    }
+    return {
+        "run_id": run["run_id"],
+        "started_at": run["started_at"],
+        "ended_at": run["ended_at"],
+        "waves_run": sorted({(outcome["pass"], outcome["wave"]) for outcome in outcomes.values()}).__len__(),
+        "events": _events(run.get("events", {}), outcomes),
+        "hosts": {host: _reported(outcome) for host, outcome in outcomes.items()},
+        "left": left,
+        "stopped": run.get("stopped", ""),
+        "ok": not any(left[key] for key in ("drained", "failed", "refused", "not_run")) and not run.get("stopped"),
+    }
+
+
+def _reported(outcome: Outcome) -> dict[str, t.Any]:
+    keys = ("state", "pass", "wave", "drained_at", "restored_at", "rebooted", "error")
+    return {key: outcome[key] for key in keys if outcome.get(key) is not None}
+
+
+def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
+    found: dict[str, dict[str, t.Any]] = {}
+    for outcome in outcomes.values():
+        for refusal in outcome["refused"]:
+            found[refusal["id"].casefold()] = {"id": refusal["id"], "uncovered": refusal["uncovered"]}
+    return list(found.values())
+
+
+def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
+    found = {event_id: {**event, "approved_by": None, "outcome": "left alone"} for event_id, event in known.items()}
+    for outcome in outcomes.values():
+        for event_id, leader in outcome["leaders"].items():
+            found.setdefault(event_id, {})["approved_by"] = leader
+        for event_id, seen in outcome["outcomes"].items():
+            found.setdefault(event_id, {})["outcome"] = "over" if seen == "gone" else seen
+        for refusal in outcome["refused"]:
+            entry = found.setdefault(refusal["id"], {})
+            entry["outcome"] = f"refused, {entry.get('outcome', '')}".rstrip(", ")
+        for event_id, hosts in outcome["blocked"].items():
+            found.setdefault(event_id, {})["outcome"] = f"not approved, {_listed(hosts)} not drained"
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,126 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's HTTP, on real sockets: what is sent, what is believed, and when it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils import _imds
+from ansible_collections.maintenance.azure.plugins.plugin_utils._requests_transport import RequestsTransport
+
+HEADERS = {"Metadata": "true", "Connection": "close"}
+
+
+@contextlib.contextmanager
+def server(talk: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that says what `talk` says to each request, and the requests that came."""
+    requests: list[bytes] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                peer, _address = listener.accept()
+            except OSError:
+                return
+            with peer, contextlib.suppress(OSError):
+                requests.append(peer.recv(65536))
+                talk(peer, requests[-1])
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", requests
+    finally:
+        listener.close()
+
+
+def answers(text: bytes) -> Callable[[socket.socket, bytes], None]:
+    return lambda peer, _request: peer.sendall(text)
+
+
+def send(endpoint: str, seconds: float = 5.0) -> _imds.Answer:
+    return RequestsTransport(endpoint).send("GET", "/metadata/x?api-version=1", None, HEADERS, 2.0, seconds)
+
+
+def test_a_request_is_as_small_as_the_service_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with server(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Y: z\r\n\r\nok")) as (endpoint, requests):
+        answer = send(endpoint)
+    assert (answer.status, answer.body, answer.headers["x-y"]) == (200, b"ok", "z")
+    assert abs(answer.at - time.time()) < 5
+    (request,) = requests
+    assert request.startswith(b"GET /metadata/x?api-version=1 HTTP/1.1\r\n")
+    assert b"\r\nMetadata: true\r\n" in request
+    assert b"X-Forwarded-For" not in request
+
+
+def test_a_redirect_is_an_answer_and_not_followed() -> None:
+    with server(answers(b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")) as (
+        endpoint,
+        requests,
+    ):
+        assert send(endpoint).status == 302
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", _imds.Broken),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", _imds.Broken),
+        (b"nothing like HTTP\r\n\r\n", _imds.Broken),
+        (b"", _imds.Broken),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (_imds.LARGEST_BODY + 1), _imds.TooLarge),
+    ],
+)
+def test_half_an_answer_is_none(text: bytes, problem: type[Exception]) -> None:
+    with server(answers(text)) as (endpoint, _requests), pytest.raises(problem):
+        send(endpoint)
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 200 OK\r\n\r\n{"])
+def test_a_drop_at_a_time_does_not_move_the_deadline(start: bytes) -> None:
+    def drip(peer: socket.socket, _request: bytes) -> None:
+        peer.sendall(start)
+        for _time in range(100):
+            time.sleep(0.05)
+            peer.sendall(b" " if start else b"")
+
+    started = time.monotonic()
+    with server(drip) as (endpoint, _requests), pytest.raises(_imds.TimedOut):
+        send(endpoint, seconds=0.4)
+    assert time.monotonic() - started < 3
+
+
+def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(_imds.NotAccepted, match="refused"):
+        send(f"http://127.0.0.1:{port}")
+    with pytest.raises(_imds.NotResolved):
+        send("http://no-such-host.invalid")
+
+
+def test_each_thread_has_one_session_of_its_own() -> None:
+    from ansible_collections.maintenance.azure.plugins.plugin_utils import _requests_transport
+
+    sessions = []
+
+    def twice() -> None:
+        sessions.append((_requests_transport._session(), _requests_transport._session()))
+
+    for _number in range(2):
+        worker = threading.Thread(target=twice)
+        worker.start()
+        worker.join()
+    assert sessions[0][0] is sessions[0][1]
+    assert sessions[0][0] is not sessions[1][0]
+    assert not sessions[0][0].trust_env
