@@ -59,6 +59,7 @@ def wave_orders(
         for host in hosts:
             _give(orders[host], event, blocked)
     for order in orders.values():
+        order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["restore"] = _is_restored(order, on_failed_drain)
     return orders
 
@@ -72,6 +73,7 @@ def _empty_order(drain: str) -> Order:
         "refused": [],
         "blocked": {},
         "vanishes": False,
+        "acts": False,
         "restore": False,
     }
 
@@ -141,7 +143,9 @@ def _state(order: Mapping[str, t.Any], approve: Mapping[str, t.Any], restore: Ma
         return "vanished"
     if restore.get("state") in ("restored", "nothing"):
         # Back in service, and yet something went wrong on the way: the roll must not go on as if nothing had been.
-        return "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
+        return (
+            "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
+        )
     if order["drain"] == "not_needed":
         return "failed" if approve.get("error") else "passed"
     return "left_drained"
@@ -170,17 +174,18 @@ def run_summary(
         "not_run": [wave["hosts"] for wave in last_plan["waves"]],
         "unknown": list(last_plan["unknown"]),
     }
-    return {
+    summary: dict[str, t.Any] = {
         "run_id": run["run_id"],
         "started_at": run["started_at"],
         "ended_at": run["ended_at"],
-        "waves_run": sorted({(outcome["pass"], outcome["wave"]) for outcome in outcomes.values()}).__len__(),
+        "waves_run": len({(outcome["pass"], outcome["wave"]) for outcome in outcomes.values() if outcome["wave"]}),
         "events": _events(run.get("events", {}), outcomes),
         "hosts": {host: _reported(outcome) for host, outcome in outcomes.items()},
         "left": left,
         "stopped": run.get("stopped", ""),
         "ok": not any(left[key] for key in ("drained", "failed", "refused", "not_run")) and not run.get("stopped"),
     }
+    return {**summary, "lines": summary_lines(summary)}
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:
@@ -209,6 +214,43 @@ def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Out
         for event_id, hosts in outcome["blocked"].items():
             found.setdefault(event_id, {})["outcome"] = f"not approved, {_listed(hosts)} not drained"
     return found
+
+
+def summary_lines(summary: Mapping[str, t.Any]) -> list[str]:
+    """The end of a run in words: what was done, and what somebody has to look at."""
+    hosts, left = summary["hosts"], summary["left"]
+    counts = f"{summary['waves_run']} waves, {len(hosts)} hosts, {len(summary['events'])} events"
+    lines = [f"{counts}, {summary['started_at']} to {summary['ended_at']}."]
+    for state, words in _STATES.items():
+        names = [host for host, outcome in hosts.items() if outcome["state"] == state]
+        if names:
+            lines.append(f"{words}: {_listed(names)}.")
+    lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]
+    if summary["stopped"]:
+        lines.append(f"The roll was stopped. {summary['stopped']}")
+    lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
+    lines += [
+        f"Not approved: event {refusal['id']}, which also touches {_listed(refusal['uncovered'])}."
+        for refusal in left["refused"]
+    ]
+    if left["drained"]:
+        lines.append(
+            f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
+        )
+    if left["unknown"]:
+        lines.append(f"Not read, so nothing is known about {_listed(left['unknown'])}.")
+    lines.append("All is well." if summary["ok"] else "Something is left to do, see above.")
+    return lines
+
+
+_STATES = {
+    "restored": "Drained and restored",
+    "passed": "Went through it as they were",
+    "vanished": "Handed over to Azure, which takes them away",
+    "failed": "In service, but something went wrong",
+    "left_drained": "Still drained",
+    "lost": "Lost contact",
+}
 
 
 def _listed(names: Iterable[str]) -> str:
