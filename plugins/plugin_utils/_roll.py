@@ -202,7 +202,11 @@ def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
 
 
 def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
-    found = {event_id: {**event, "approved_by": None, "outcome": "left alone"} for event_id, event in known.items()}
+    keys = ("type", "source", "not_before", "hosts", "action", "why")
+    found: dict[str, dict[str, t.Any]] = {
+        event_id: {**{key: event.get(key) for key in keys}, "approved_by": None, "outcome": "left alone"}
+        for event_id, event in known.items()
+    }
     for outcome in outcomes.values():
         for event_id, leader in outcome["leaders"].items():
             found.setdefault(event_id, {})["approved_by"] = leader

@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fleet goes through its maintenance, and comes out of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from roll_fleet import RollFleet
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path) as built:
+        yield built
+
+
+def test_three_domains(fleet):
+    fleet.event_per_domain()
+    plan = fleet.roll("--check")
+    assert plan.code == 0, plan.output
+    assert "Wave 3 of 3: update domain 2" in plan.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_restored_only_after_the_end()
+    fleet.assert_back_to_normal()
+    assert all(fleet.count(word, host) == 1 for word in ("drain", "restore") for host in fleet.domain_of)
+    summary = fleet.summary(run)
+    assert summary["ok"] is True
+    assert {host: outcome["state"] for host, outcome in summary["hosts"].items()} == dict.fromkeys(
+        fleet.domain_of, "restored"
+    )
+    assert summary["events"]["E1"]["approved_by"] == "web-1"
+    assert summary["events"]["E1"]["outcome"] == "over"
+    assert "Wave 1 of 3 (update domain 0): web-0, web-3." in run.output
+
+    again = fleet.roll()
+    assert again.code == 0, again.output
+    assert len(fleet.approvals()) == 3
+    assert len(fleet.notes()) == 8
+
+
+def test_limit_keeps_the_waves(fleet):
+    for host in ("web-0", "web-1", "web-3"):
+        fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
+    run = fleet.roll("--limit", "web-0,web-1,web-3")
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E-web-0", "E-web-1", "E-web-3"]
+    assert len(fleet.summary(run)["hosts"]) == 3
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=20, dwell=1)
+    run = fleet.roll("--limit", "web-0")
+    assert run.code == 2
+    assert fleet.approvals() == []
+    summary = fleet.summary(run)
+    assert summary["left"]["refused"] == [{"id": "E0", "uncovered": ["web-3"]}]
+    # It ran by itself when its time had come, and the host is back in service.
+    assert fleet.simulator.event("E0")["status"] == "Finished"
+    fleet.assert_back_to_normal()
+
+
+def test_policies(fleet):
+    """The default for a short freeze, and rules of one's own, in one run."""
+    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
+    fleet.simulator.add_event(id="U", type="Reboot", source="User", resources=["web-1"], dwell=1)
+    fleet.simulator.add_event(id="P", type="Redeploy", resources=["web-2"], notice=864000)
+    rules = [
+        {"type": "Freeze", "shorter_than": 10, "action": "approve"},
+        {"source": "User", "action": "approve"},
+        {"due_after": "1d", "action": "ignore"},
+    ]
+    run = fleet.roll("-e", json.dumps({"maintenance_policy": rules}))
+    assert run.code == 0, run.output
+    assert (sorted(fleet.approvals()), fleet.notes()) == (["F", "U"], [])
+    assert "Left alone: Redeploy" in run.output
+    states = {host: outcome["state"] for host, outcome in fleet.summary(run)["hosts"].items()}
+    assert states == dict.fromkeys(["web-0", "web-3", "web-1"], "passed")
+
+
+def test_a_short_freeze_is_approved_without_a_drain_by_default(fleet):
+    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
+    fleet.simulator.add_event(id="L", type="Freeze", duration=30, resources=["web-1"], dwell=1)
+    run = fleet.roll("--check")
+    assert "rule 1 (a short freeze needs no drain)" in run.output
+    assert "Drain web-1, then approve it" in run.output
+    assert "Drain web-0" not in run.output
+
+
+def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(fleet):
+    fleet.simulator.add_event(id="S", type="Preempt", resources=["web-0"], notice=600, dwell=600)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert (fleet.approvals(), fleet.count("drain", "web-0"), fleet.count("restore", "web-0")) == (["S"], 1, 0)
+    assert fleet.summary(run)["hosts"]["web-0"]["state"] == "vanished"
+    assert run.seconds < 60
+
+
+def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
+    # The second event is created when the first has been approved.
+    fleet.host_vars["web-0"]["drain_steps"] = [
+        {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}},
+        {
+            "command": {
+                "drain": [
+                    "curl",
+                    "-sf",
+                    "-d",
+                    '{"id": "E1", "type": "Reboot", "resources": ["web-1"], "dwell": 1}',
+                    f"{fleet.simulator.control}/events",
+                ]
+            }
+        },
+    ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == ["E0", "E1"]
+    assert fleet.summary(run)["hosts"]["web-1"]["pass"] == 2
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_max_at_once(fleet):
+    for host in ("web-0", "web-3"):
+        fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
+    assert "Wave 1 of 1" in fleet.roll("--check").output
+    assert "Wave 2 of 2" in fleet.roll("--check", "-e", "maintenance_max_at_once=1").output
+
+
+def test_a_slice_of_a_job_is_refused(fleet):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", "awx_job_slice_count=2")
+    assert run.code == 2
+    assert "set job slicing to 1" in run.output
+    assert fleet.notes() == []

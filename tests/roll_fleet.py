@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A simulated fleet in update domains whose hosts write down when they are drained and restored.
+
+What a run did is judged by these diaries, by the journals and by the simulator's log, never by the run's own words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import ansible_run
+from simulator_process import Simulator
+
+
+class RollFleet:
+    def __init__(self, folder: Path, hosts: int = 4, domains: int = 3, **settings: Any) -> None:
+        self.folder = folder
+        self.domain_of = {f"web-{number}": str(number % domains) for number in range(hosts)}
+        self.diary = folder / "diary"
+        self.diary.touch()
+        vms = [{"name": name, "group": "web", "update_domain": domain} for name, domain in self.domain_of.items()]
+        self.simulator = Simulator({"vms": vms, "groups": {"web": {"kind": "availability_set"}}}, **settings)
+        self.host_vars: dict[str, dict[str, Any]] = {name: {} for name in self.domain_of}
+
+    def __enter__(self) -> RollFleet:
+        return self
+
+    def __exit__(self, *_about: object) -> None:
+        self.simulator.stop()
+
+    def event_per_domain(self, **event: Any) -> None:
+        for domain in sorted(set(self.domain_of.values())):
+            names = [name for name, own in self.domain_of.items() if own == domain]
+            self.simulator.add_event(**{"id": f"E{domain}", "type": "Reboot", "resources": names, "dwell": 1, **event})
+
+    def note(self, word: str, host: str) -> list[str]:
+        """A command that writes into the diary."""
+        return ["sh", "-c", f'echo "{word} {host} $(date +%s.%N)" >> {self.diary}']
+
+    def journal(self, host: str) -> Path:
+        return self.folder / f"{host}.json"
+
+    def inventory(self) -> Path:
+        return ansible_run.inventory(
+            self.folder,
+            {
+                host: {
+                    "maintenance_endpoint": url,
+                    "drain_journal": str(self.journal(host)),
+                    "maintenance_lock_path": str(self.folder / f"{host}.lock"),
+                    "drain_steps": [
+                        {"command": {"drain": self.note("drain", host), "restore": self.note("restore", host)}}
+                    ],
+                    **self.host_vars[host],
+                }
+                for host, url in self.simulator.endpoints.items()
+            },
+        )
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["ansible-playbook", "-i", str(self.inventory()), "maintenance.azure.drain_then_approve", *arguments]
+
+    def roll(self, *arguments: str, timeout: float = 300) -> ansible_run.Run:
+        return ansible_run.run(
+            self.folder, self.command(*arguments), timeout, ANSIBLE_SHOW_CUSTOM_STATS="1", ANSIBLE_PIPELINING="1"
+        )
+
+    def roll_and_kill_when(self, condition: Any, timeout: float = 120) -> None:
+        """Start a run and kill it, with all its workers, as soon as the condition holds."""
+        environment = ansible_run.environment(self.folder, ANSIBLE_PIPELINING="1")
+        with (self.folder / "killed.log").open("wb") as log:
+            process = subprocess.Popen(
+                self.command(), cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True
+            )
+        ends = time.monotonic() + timeout
+        try:
+            while not condition():
+                assert process.poll() is None, f"ended too early: {(self.folder / 'killed.log').read_text()}"
+                assert time.monotonic() < ends, f"never came to it: {(self.folder / 'killed.log').read_text()}"
+                time.sleep(0.05)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    # -- what happened, from the outside
+
+    def notes(self) -> list[tuple[str, str, float]]:
+        found = []
+        for line in self.diary.read_text().splitlines():
+            word, host, at = line.split()
+            found.append((word, host, float(at)))
+        return found
+
+    def count(self, word: str, host: str) -> int:
+        return sum(1 for noted, name, _at in self.notes() if (noted, name) == (word, host))
+
+    def approvals(self) -> list[str]:
+        return [event_id for line in self.simulator.log() for event_id in line["approved"]]
+
+    def approved_at(self) -> dict[str, float]:
+        return {event_id: line["time"] for line in self.simulator.log() for event_id in line["approved"]}
+
+    def drained_hosts(self) -> list[str]:
+        return [host for host in self.domain_of if self.journal(host).exists()]
+
+    def assert_nothing_approved_before_its_hosts_were_drained(self) -> None:
+        """I1."""
+        for event in self.simulator.events():
+            at = self.approved_at().get(event["id"])
+            for host in event["resources"] if at else []:
+                drained = [when for word, name, when in self.notes() if (word, name) == ("drain", host) and when < at]
+                restored = [
+                    when for word, name, when in self.notes() if (word, name) == ("restore", host) and when < at
+                ]
+                assert drained, f"{event['id']} was approved before {host} was drained"
+                assert not restored or max(drained) > max(restored), (
+                    f"{event['id']} was approved after {host} was restored"
+                )
+
+    def assert_one_domain_at_a_time(self) -> None:
+        """I2: no moment at which hosts of two domains were out of service by our hand."""
+        out: dict[str, str] = {}
+        for word, host, at in sorted(self.notes(), key=lambda note: note[2]):
+            if word == "drain":
+                out[host] = self.domain_of[host]
+            else:
+                out.pop(host, None)
+            assert len(set(out.values())) <= 1, f"at {at} hosts of several domains are out: {out}"
+
+    def assert_restored_only_after_the_end(self) -> None:
+        """I3: nobody is restored while an event of his is under way."""
+        over = {
+            change["event"]: change["time"]
+            for change in self.simulator.changes()
+            if change["change"] in ("finished", "cancelled")
+        }
+        for event in self.simulator.events():
+            if event["status"] not in ("Finished", "Cancelled") or event["id"] not in self.approved_at():
+                continue
+            for host in event["resources"]:
+                restored = [at for word, name, at in self.notes() if (word, name) == ("restore", host)]
+                assert restored, f"{host} was never restored"
+                assert max(restored) > over[event["id"]]
+
+    def assert_back_to_normal(self) -> None:
+        assert self.drained_hosts() == []
+        for host in self.domain_of:
+            assert self.count("drain", host) <= 1 or self.count("restore", host) >= 1
+
+    def summary(self, run: ansible_run.Run) -> dict[str, Any]:
+        """maintenance_run, as later jobs get it."""
+        text = run.output[run.output.index("RUN: {") + len("RUN: ") :]
+        return json.JSONDecoder().raw_decode(text)[0]["maintenance_run"]

@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The decisions between and inside waves, over all that may become of drains and events."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils import _roll
+from hypothesis import given
+from hypothesis import strategies as st
+
+HOSTS = ["a", "b", "c", "d"]
+
+
+@st.composite
+def events(draw):
+    made = []
+    for number in range(draw(st.integers(1, 4))):
+        action = draw(st.sampled_from(["drain", "drain", "approve", "ignore"]))
+        status = draw(st.sampled_from(["Scheduled", "Scheduled", "Started"]))
+        uncovered = draw(st.sampled_from([[], [], ["stranger"]]))
+        made.append(
+            {
+                "id": f"E{number}",
+                "hosts": draw(st.lists(st.sampled_from(HOSTS), min_size=1, unique=True)),
+                "action": action,
+                "status": status,
+                "uncovered": uncovered,
+                "approvable": action != "ignore" and status == "Scheduled" and not uncovered,
+                "vanishing": draw(st.sampled_from([False, False, True])),
+            }
+        )
+    return made
+
+
+drains = st.dictionaries(st.sampled_from(HOSTS), st.sampled_from(_roll.DRAIN_STATES))
+failure_policies = st.sampled_from(["restore", "leave"])
+
+
+@given(events(), drains, failure_policies)
+def test_only_what_is_wholly_drained_is_approved(made, states, policy):
+    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    for event in made:
+        sent_by = [host for host in HOSTS if event["id"] in orders[host]["approve_drained"]]
+        if sent_by:
+            assert event["action"] == "drain"
+            assert event["approvable"]
+            assert all(states.get(host) == "drained" for host in event["hosts"])
+        if any(event["id"] in orders[host]["approve_as_is"] for host in HOSTS):
+            assert event["action"] == "approve"
+            assert event["approvable"]
+            assert all(states.get(host, "lost") != "lost" for host in event["hosts"])
+
+
+@given(events(), drains, failure_policies)
+def test_nobody_acts_on_events_that_do_not_name_him_or_are_left_alone(made, states, policy):
+    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    for host, order in orders.items():
+        mine = {event["id"] for event in made if host in event["hosts"] and event["action"] != "ignore"}
+        told = {*order["approve_drained"], *order["approve_as_is"], *order["wait"], *order["blocked"]}
+        told |= {refusal["id"] for refusal in order["refused"]}
+        assert told <= mine
+
+
+@given(events(), drains, failure_policies)
+def test_a_drained_host_is_restored_or_on_purpose_not(made, states, policy):
+    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    for host, order in orders.items():
+        if states.get(host) == "drained" and not order["vanishes"] and not order["blocked"]:
+            assert order["restore"]
+        if order["vanishes"] or states.get(host, "lost") == "lost":
+            assert not order["restore"]
+
+
+@given(events(), drains, failure_policies)
+def test_every_unfinished_event_of_a_host_is_waited_for_before_it_is_restored(made, states, policy):
+    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    for event in made:
+        for host in event["hosts"]:
+            order = orders[host]
+            if order["restore"] and event["action"] != "ignore" and not event["vanishing"]:
+                assert event["id"] in order["wait"] or event["id"] in order["blocked"]
+                if event["status"] == "Started":
+                    assert event["id"] in order["wait"]
+
+
+PLAN = {
+    "waves": [
+        {"number": 1, "hosts": ["a", "b"], "domains": ["update domain 0"], "warnings": []},
+        {"number": 2, "hosts": ["c"], "domains": ["update domain 1"], "warnings": []},
+        {"number": 3, "hosts": ["d", "e"], "domains": ["zone 1", "zone 2"], "warnings": ["one event spans both"]},
+        {"number": 4, "hosts": ["f", "g"], "domains": ["zone 1", "zone 2"], "warnings": []},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("batch", "outcomes", "go_on", "part"),
+    [
+        (["b", "a"], {}, False, ""),
+        (["a"], {}, False, "is no wave of the plan"),
+        (["a", "c"], {}, False, "is no wave of the plan"),
+        (["c"], {"a": {"state": "restored"}, "b": {"state": "passed"}, "x": {"state": "vanished"}}, False, ""),
+        (["c"], {"a": {"state": "left_drained"}}, False, "a: left_drained"),
+        (["c"], {"a": {"state": "failed", "error": "no socket"}}, False, "a: no socket"),
+        (["c"], {"a": {"state": "lost"}}, False, "earlier wave went wrong"),
+        (["c"], {"a": {"state": "lost"}}, True, ""),
+        (["d", "e"], {}, False, ""),
+        (["f", "g"], {}, False, "holds several domains"),
+    ],
+)
+def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
+    stop = _roll.check_batch(batch, PLAN, outcomes, go_on)["stop"]
+    assert (stop == "") if part == "" else (part in stop)
+
+
+def order(**changes):
+    return {**_roll._empty_order("drained"), **changes}
+
+
+@pytest.mark.parametrize(
+    ("given_order", "approve", "restore", "state"),
+    [
+        (order(), {}, {"state": "restored"}, "restored"),
+        (order(), {"error": "refused"}, {"state": "restored"}, "failed"),
+        (order(drain="failed"), {}, {"state": "restored"}, "failed"),
+        (order(blocked={"E": ["b"]}), {}, {"state": "restored"}, "failed"),
+        (order(), {}, {"state": "failed", "error": "unhealthy"}, "left_drained"),
+        (order(), {}, {}, "left_drained"),
+        (order(drain="lost"), {}, {}, "lost"),
+        (order(drain="not_needed"), {}, {}, "passed"),
+        (order(drain="not_needed"), {"error": "x"}, {}, "failed"),
+        (order(vanishes=True), {}, {}, "vanished"),
+    ],
+)
+def test_the_state_of_a_host_after_its_wave(given_order, approve, restore, state):
+    outcome = _roll.host_outcome(1, given_order, {}, approve, restore)
+    assert outcome["state"] == state
+    assert outcome.get("error", "") == " ".join(filter(None, (approve.get("error"), restore.get("error"))))
+
+
+def empty_plan(**changes):
+    return {"waves": [], "unknown": [], "left_drained": [], "already_drained": [], **changes}
+
+
+RUN = {"run_id": "r", "started_at": "1", "ended_at": "2", "events": {}, "stopped": ""}
+
+
+@pytest.mark.parametrize(
+    ("state", "plan", "stopped", "ok"),
+    [
+        ("restored", empty_plan(), "", True),
+        ("vanished", empty_plan(), "", True),
+        ("left_drained", empty_plan(), "", False),
+        ("failed", empty_plan(), "", False),
+        ("restored", empty_plan(waves=[{"hosts": ["z"]}]), "", False),
+        ("restored", empty_plan(left_drained=["z"]), "", False),
+        ("restored", empty_plan(), "why", False),
+        ("restored", empty_plan(unknown=["z"]), "", True),
+    ],
+)
+def test_when_a_run_is_well(state, plan, stopped, ok):
+    outcome = {**_roll.host_outcome(1, order(), {}, {}, {"state": "restored"}), "state": state, "pass": 1}
+    summary = _roll.run_summary({**RUN, "stopped": stopped}, {"a": outcome}, plan)
+    assert summary["ok"] is ok
+    assert (summary["lines"][-1] == "All is well.") is ok
