@@ -12,6 +12,7 @@ from __future__ import annotations
 import calendar
 import copy
 import email.utils
+import functools
 import json
 import re
 import time
@@ -115,7 +116,7 @@ def _event(raw: t.Any, position: int) -> dict[str, t.Any]:
     if due is None and raw.get("NotBefore"):
         other["NotBefore"] = raw["NotBefore"]
     duration = _whole_number(raw.get("DurationInSeconds"))
-    event = {
+    event: dict[str, t.Any] = {
         "id": event_id,
         "type": _known_word(raw["EventType"]),
         "status": status,
@@ -329,7 +330,6 @@ def _known_of_event(event: t.Any, position: int) -> dict[str, t.Any]:
     resources = event.get("resources")
     if not isinstance(resources, list) or not all(isinstance(name, str) for name in resources):
         raise BadReading(f"resources of event {event['id']} is not a list of VM names: {str(resources)[:120]}")
-    due = _timestamp(event.get("not_before"))
     known = {
         "id": event["id"],
         "type": _known_word(event["type"]),
@@ -337,13 +337,20 @@ def _known_of_event(event: t.Any, position: int) -> dict[str, t.Any]:
         "source": _text(event.get("source")),
         "resource_type": _text(event.get("resource_type")),
         "resources": [_without_underscore(name) for name in resources],
-        "not_before": None if due is None else _iso(due),
+        "not_before": _same_time(event["not_before"]) if isinstance(event.get("not_before"), str) else None,
         "duration_seconds": _whole_number(event.get("duration_seconds")),
         "description": _text(event.get("description")) or "",
     }
     if isinstance(event.get("other_fields"), dict):
         known["other_fields"] = event["other_fields"]
     return known
+
+
+@functools.lru_cache(maxsize=4096)
+def _same_time(text: str) -> str | None:
+    """A time as we write it. In the facts of a fleet the same few times come thousands of times."""
+    timestamp = _timestamp(text)
+    return None if timestamp is None else _iso(timestamp)
 
 
 def parse_resource_id(resource_id: str) -> tuple[str | None, str | None]:

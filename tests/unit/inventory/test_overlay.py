@@ -460,3 +460,5 @@ def test_a_warning_shows_hostile_text_harmlessly() -> None:
     (warning,) = overlay([], [reading(event("\x1b[2Jweb\n[WARNING]: all is well"), listed=True)]).warnings
     assert warning.isprintable()
     assert "?[2Jweb?" in warning
+    result = overlay([WEB], [], [Failure("e", "got a page (\x1b[31mred)", ("web-0",))])
+    assert all(text.isprintable() for text in result.warnings + result.problems)

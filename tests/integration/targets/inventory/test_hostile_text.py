@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text from the service is text, also as a variable of the inventory, a host's name and a group's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TEXT = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
+
+
+@pytest.fixture
+def text(tmp_path):
+    return TEXT.replace("TRAP", str(tmp_path / "evaluated"))
+
+
+def test_hostile_text_is_never_evaluated(place, event, text):
+    hostile = event("web", text, "../../etc", EventId=text, EventType=text, EventSource=text, Description=text)
+    hostile["Impact"] = {text: [text]}
+    (place.folder / "raw.json").write_text(json.dumps({"DocumentIncarnation": 1, "Events": [hostile]}))
+    place.hosts({"web": {}}).config(
+        source="file",
+        paths=["raw.json"],
+        create_hosts=True,
+        compose={"said": "maintenance_status.events[0].description"},
+        keyed_groups=[{"prefix": "kind", "key": "maintenance_status.events | map(attribute='type')"}],
+    )
+    found = place.list_again()
+    assert sorted(found.data["_meta"]["hostvars"]) == ["web"], found.said
+    assert "No host was made" in found.said
+    for group in found.data:
+        assert group.replace("_", "").isalnum()
+    assert found.hosts("type_lookup_pipe_touch_" + "x") == []
+    (kind,) = [group for group in found.data if group.startswith("maintenance_type_") and found.data[group]["hosts"]]
+    assert kind == kind.lower()
+    assert found.status("web")["events"][0]["description"] == text
+
+    book = [
+        {
+            "hosts": "all",
+            "gather_facts": False,
+            "tasks": [
+                {"name": "Print", "ansible.builtin.debug": {"var": "maintenance_status"}},
+                {"name": "Say", "ansible.builtin.debug": {"msg": "{{ maintenance_status.events[0].description }}"}},
+                {"name": "Composed", "ansible.builtin.debug": {"msg": "{{ said }}"}},
+                {
+                    "name": "Loop",
+                    "ansible.builtin.debug": {"msg": "{{ item.id }}|{{ item.other_fields }}|{{ item.resources }}"},
+                    "loop": "{{ maintenance_status.events }}",
+                },
+                {"name": "Others", "ansible.builtin.debug": {"msg": "{{ hostvars['web'].maintenance_status }}"}},
+            ],
+        }
+    ]
+    (place.folder / "book.json").write_text(json.dumps(book))
+    done = place.run("ansible-playbook", "book.json")
+    assert done.code == 0, done.output
+    assert done.of("Say")["msg"] == text
+    assert done.of("Composed")["msg"] == text
+    assert done.of("Others")["msg"]["events"][0]["type"] == text
+    assert "1337" not in done.output
+    assert not (place.folder / "evaluated").exists()

@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Saved readings, names that are not unique, what users add in Jinja, and settings that can't be meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+from ansible_run import run
+
+IDENTITY = {"vm_name": "web", "resource_group": "rg-a", "subscription_id": "s-1", "update_domain": "0"}
+
+
+def status(*events, age=0.0, **this_host):
+    read_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age))
+    who = this_host or None
+    return {"this_host": who, "document_incarnation": 2, "events": list(events), "pending": False, "read_at": read_at}
+
+
+def save(place, **documents):
+    folder = place.folder / "readings"
+    folder.mkdir(exist_ok=True)
+    for name, document in documents.items():
+        text = document if isinstance(document, str) else json.dumps(document)
+        (folder / f"{name}.json").write_text(text)
+
+
+def test_documents_and_statuses_and_what_they_cover(place, event):
+    save(
+        place,
+        raw={"DocumentIncarnation": "9", "Events": [event("_WEB-1", "lost")]},
+        kept=status(vm_name="web-0", update_domain="0"),
+        bad="<html>",
+    )
+    place.hosts({name: {} for name in ("web-0", "web-1", "web-2")})
+    found = place.list(source="file", paths=["readings/*.json", "missing/*.json"])
+    assert found.states() == {"pending": ["web-1"], "started": [], "clear": ["web-0"], "unknown": ["web-2"]}, found.said
+    assert found.hosts("update_domain_0") == ["web-0"]
+    assert found.status("web-1")["events"][0]["resources"] == ["WEB-1", "lost"]
+    for sentence in (
+        "bad.json is not a reading that can be used: The saved reading is not JSON",
+        "paths: missing/*.json matches no file",
+        "no host of this inventory: lost.",
+        "in maintenance_unknown: web-2",
+    ):
+        assert sentence in found.said
+    (place.folder / "readings" / "bad.json").unlink()
+    assert place.list(source="file", paths=["readings/*.json"], covers="all").hosts("clear") == ["web-0", "web-2"]
+
+
+def test_a_reading_that_is_too_old_is_unknown(place, event):
+    save(place, old=status(age=4000, vm_name="web-0"), raw={"DocumentIncarnation": 1, "Events": [event("web-1")]})
+    long_ago = time.time() - 3000
+    os.utime(place.folder / "readings" / "raw.json", (long_ago, long_ago))
+    place.hosts({"web-0": {}, "web-1": {}})
+    assert place.list(source="file", paths=["readings/*"], max_age=5000).hosts("unknown") == []
+    found = place.list(source="file", paths=["readings/*"], max_age=3500)
+    assert (found.hosts("unknown"), found.hosts("pending")) == (["web-0"], ["web-1"])
+    assert "longer ago than max_age allows (3500 s)" in found.said
+    found = place.list(source="file", paths=["readings/*"], max_age=600, on_error="fail")
+    assert found.code != 0
+
+
+def test_vms_of_one_name_in_two_resource_groups_as_azure_rm_lists_them(place, event):
+    def azure_rm(group):
+        vm = f"/subscriptions/S-1/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachines/web"
+        return {"name": "web", "computer_name": "web", "id": vm, "resource_group": group.lower()}
+
+    save(place, a=status(event_of(event, "web"), **{**IDENTITY, "vm_name": "neighbour"}))
+    hosts = {"web_1a2b": azure_rm("RG-A"), "web_3c4d": azure_rm("RG-B"), "neighbour": {"resource_group": "rg-a"}}
+    found = place.hosts(hosts).list(source="file", paths=["readings/*"])
+    assert found.states() == {"pending": ["web_1a2b"], "started": [], "clear": ["neighbour"], "unknown": ["web_3c4d"]}
+    # So that roles and modules know which VM the host is.
+    assert found.data["_meta"]["hostvars"]["web_1a2b"]["maintenance_vm_name"] == "web"
+
+    (place.folder / "readings" / "a.json").unlink()
+    save(place, raw={"DocumentIncarnation": 1, "Events": [event("web")]})
+    found = place.list(source="file", paths=["readings/*"], covers="all")
+    assert found.hosts("unknown") == ["web_1a2b", "web_3c4d"]
+    assert "The VM name web may mean any of several hosts" in found.said
+
+
+def event_of(event, *names):
+    raw = event(*names)
+    return {"id": raw["EventId"], "type": raw["EventType"], "status": raw["EventStatus"], "resources": raw["Resources"]}
+
+
+def test_jinja_of_users_behaves_as_in_constructed(place, event):
+    save(
+        place,
+        raw={"DocumentIncarnation": 1, "Events": [event("web-1"), event("web-1", EventId="2", EventType="Freeze")]},
+        kept=status(vm_name="web-0", zone="1"),
+    )
+    place.hosts({"web-0": {"tier": "front"}, "web-1": {"tier": "back"}})
+    options = {
+        "source": "file",
+        "paths": ["readings/*"],
+        "query": "[?type == 'Reboot']",
+        "group_prefix": "azure_",
+        "compose": {"reboots": "maintenance_status.events | length", "word": "given | default('none')"},
+        "groups": {"urgent": "maintenance_status.pending and tier == 'back'"},
+        "keyed_groups": [{"prefix": "zone", "key": "maintenance_status.this_host.zone | default('none')"}],
+    }
+    found = place.list("-e", "given=yes", **options, use_extra_vars=True)
+    assert found.data["urgent"]["hosts"] == found.data["azure_pending"]["hosts"] == ["web-1"], found.said
+    assert found.data["zone_1"]["hosts"] == ["web-0"]
+    assert found.data["zone_none"]["hosts"] == ["web-1"]
+    variables = found.data["_meta"]["hostvars"]
+    assert {name: (int(own["reboots"]), own["word"]) for name, own in variables.items()} == {
+        "web-0": (0, "yes"),
+        "web-1": (1, "yes"),
+    }
+    assert "azure_type_freeze" not in found.data
+    loose = {**options, "compose": {"broken": "no_such_variable.x"}}
+    assert place.list(**loose).data["urgent"]["hosts"] == ["web-1"]
+    assert "no_such_variable" in place.list(**loose, strict=True).said
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"source": "telepathy"}, "telepathy"),
+        ({"source": "file"}, "source: file needs paths"),
+        ({"source": "file", "paths": ["x"], "query": "[?type =="}, "query is not a JMESPath expression"),
+        ({"source": "file", "paths": ["readings/*"], "query": "[].id"}, "query must pick events"),
+        ({"workers": 0}, "workers must be at least 1, not 0"),
+        ({"source": "facts"}, "source: facts needs a fact cache that outlives a run, and none is configured"),
+    ],
+)
+def test_settings_that_can_not_be_meant_have_their_sentences(place, event, options, sentence):
+    save(place, raw={"DocumentIncarnation": 1, "Events": [event("web-1")]})
+    found = place.hosts({"web-1": {}}).list(**options)
+    assert sentence in found.said
+    assert found.hosts("clear") == []
+
+
+def test_a_file_without_plugin_has_its_sentence(place):
+    # Where users name the plugins that may be tried. Where they do not, Ansible takes such a file for a list of groups.
+    enabled = {"ANSIBLE_INVENTORY_ENABLED": "ansible.builtin.yaml,maintenance.azure.scheduled_events"}
+    place.config(plugin="some.other.plugin")
+    assert (
+        "has no line that says plugin: maintenance.azure.scheduled_events" in place.list_again(environment=enabled).said
+    )
+
+
+def test_a_fact_cache_that_can_not_be_used_is_no_reason_to_call_a_host_clear(place):
+    nowhere = {"ANSIBLE_CACHE_PLUGIN": "jsonfile"}
+    found = place.hosts({"web-1": {}}).list(source="facts", environment=nowhere)
+    assert found.hosts("unknown") == ["web-1"]
+    assert "The fact cache jsonfile can't be used" in found.said
+
+
+def test_the_documentation_can_be_shown(place):
+    shown = run(place.folder, ["ansible-doc", "-t", "inventory", "maintenance.azure.scheduled_events"])
+    assert shown.code == 0, shown.output
+    for option in ("endpoints", "covers", "delivery_group_var", "max_age", "keyed_groups", "cache_plugin"):
+        assert option in shown.output
