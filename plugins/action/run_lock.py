@@ -16,29 +16,35 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import lock_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
 
-SECONDS_BETWEEN_LOOKS = 5
+# Soon at first: one who gives a lock back does so on one keeper after the other.
+SECONDS_BETWEEN_LOOKS = (0.5, 1, 2, 5)
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = True
 
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options = self._checked_options()
-        self._told = False
+        looks = iter(SECONDS_BETWEEN_LOOKS)
         me = this_run(options["run_id"], options["owner"])
-        began = time.monotonic()
-        deadline = began + (0 if self._task.check_mode else options["wait"])
+        waited = 0.0
+        deadline = time.monotonic() + (0 if self._task.check_mode else options["wait"])
         while True:
             asked = time.time()
             result = self._ask(options, me, task_vars or {})
             left = deadline - time.monotonic()
             if result.get("failed") or result["held"] or options["state"] == "absent" or left <= 0:
                 break
-            self._tell(result["holder"])
-            time.sleep(min(left, SECONDS_BETWEEN_LOOKS, max(0.5, result["holder"]["seconds_left"])))
-        result["waited"] = int(time.monotonic() - began)
+            pause = next(looks, SECONDS_BETWEEN_LOOKS[-1])
+            if not waited:
+                where = self._task.delegate_to or (task_vars or {}).get("inventory_hostname")
+                Display().display(f"[{where}] waiting for {in_words(result['holder'])}")
+            pause = min(left, pause, max(0.5, result["holder"]["seconds_left"]))
+            time.sleep(pause)
+            waited += pause
+        result["waited"] = int(waited)
         if result.get("held"):
             # From before it was asked for, and rounded down: never later than by the keeper's own count.
             result["good_until"] = _text_of(asked + options["expires"])
@@ -48,7 +54,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 msg=f"{options['path']} is held by {in_words(result['holder'])}."
                 " Wait until that run has ended, or have this task wait for it with the option wait",
             )
-        return wrap_var(result)  # type: ignore[no-any-return]
+        return wrap_var(result)
 
     def _checked_options(self) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=lock_options())
@@ -60,7 +66,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             raise AnsibleActionFail(f"expires must be at least 1 second, not {options['expires']}")
         if options["wait"] < 0:
             raise AnsibleActionFail(f"wait must be 0 or more seconds, not {options['wait']}")
-        return options  # type: ignore[no-any-return]
+        return options
 
     def _ask(self, options: dict[str, t.Any], me: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """One look at the keeper; a second one if the owner is seen to be dead."""
@@ -79,12 +85,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         result.pop("invocation", None)
         if "held" not in result and not result.get("failed"):
             result.update(failed=True, msg=result.get("msg") or "The host gave no answer about the lock")
-        return result  # type: ignore[no-any-return]
-
-    def _tell(self, holder: dict[str, t.Any]) -> None:
-        if not self._told:
-            Display().display(f"[{self._task.delegate_to or 'run_lock'}] waiting for {in_words(holder)}")
-        self._told = True
+        return result
 
 
 def _text_of(seconds: float) -> str:

@@ -190,7 +190,7 @@ def test_a_damaged_file_is_never_a_free_lock(path, content):
     Path(path).parent.mkdir()
     Path(path).write_bytes(content)
     for deed in (lambda: take(path, owner(), 300), lambda: take(path, owner(), 300, dry=True), lambda: read(path)):
-        with pytest.raises(LockFileError, match="does not tell who holds the lock. Make sure that no run is at work"):
+        with pytest.raises(LockFileError, match=r"does not tell who holds the lock\. Make sure that no run is at work"):
             deed()
     with pytest.raises(LockFileError):
         give_back(path, owner())
@@ -209,7 +209,7 @@ def test_a_path_that_can_not_be_written_is_told(tmp_path):
 
 def test_a_guard_that_is_never_given_back_is_told(path, monkeypatch):
     monkeypatch.setattr(_lock_file, "SECONDS_FOR_THE_GUARD", 0.1)
-    with _lock_file._guard(path, dry=False), pytest.raises(LockFileError, match="has kept .*run.lock.guard"):
+    with _lock_file._guard(path, dry=False), pytest.raises(LockFileError, match=r"has kept .*run\.lock\.guard"):
         take(path, owner(), 300)
     assert take(path, owner(), 300)["held"]
 

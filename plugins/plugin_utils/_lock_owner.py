@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who holds a run lock: this run as an owner, and whether another owner still lives."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import multiprocessing
+import os
+import socket
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+PROC = Path("/proc")
+LONGEST_TEXT = 200
+
+
+def this_run(run_id: str, note: str) -> dict[str, t.Any]:
+    """The owner that a task of this run is. A task runs in a fork; the run is the process that forked it."""
+    parent = multiprocessing.parent_process()
+    pid = os.getppid() if parent is None or parent.pid is None else parent.pid
+    start, _dead = _process(pid)
+    return {
+        "run_id": run_id,
+        "note": note,
+        "user": _user(),
+        "host": socket.gethostname(),
+        "controller": _controller() if start else "",
+        "pid": pid,
+        "process_start": start,
+    }
+
+
+def is_dead(owner: Mapping[str, t.Any], controller: str) -> bool:
+    """Whether the owner is a process of this controller that is no more. What can't be known counts as alive."""
+    if not controller or not owner["process_start"] or owner["controller"] != controller or owner["pid"] <= 0:
+        return False
+    try:
+        os.kill(owner["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        # Another user's process is still a process, though /proc may hide it.
+        pass
+    start, ended = _process(owner["pid"])
+    return ended or bool(start and start != owner["process_start"])
+
+
+def in_words(owner: Mapping[str, t.Any]) -> str:
+    """Such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, until ..."."""
+    note = f" ({_plain(owner['note'])})" if owner["note"] else ""
+    return (
+        f"run {_plain(owner['run_id'])} of {_plain(owner['user'])}@{_plain(owner['host'])}{note},"
+        f" since {_plain(owner['taken_at'])}, until {_plain(owner['expires_at'])} at the latest"
+    )
+
+
+def _plain(text: t.Any) -> str:
+    # A record comes from a managed host: a terminal gets to see letters only.
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))[:LONGEST_TEXT]
+
+
+def _process(pid: int) -> tuple[str, bool]:
+    """When a process was started, in the kernel's count, and whether it has ended; ("", False) if it can't be seen."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "", False
+    # The second field is the program's name, in brackets, and may hold anything.
+    fields = text.rpartition(")")[2].split()
+    return fields[19], fields[0] in ("Z", "X")
+
+
+def _controller() -> str:
+    """A name for everything that has the same process ids: one boot of one kernel, and one container of it."""
+    try:
+        boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        namespace = str((PROC / "self/ns/pid").readlink())
+    except OSError:
+        return ""
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        machine = ""
+    return hashlib.sha256("\n".join((machine, boot, namespace)).encode()).hexdigest()[:32]
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        # A container may run as a user without a name.
+        return f"uid {os.getuid()}"
