@@ -79,28 +79,7 @@ status:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._imds import (
-    DEFAULT_ENDPOINT,
-    ImdsError,
-    approve,
-    read,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._leases import discovered_endpoints
-
-
-def ask(options):
-    if options["approval"]:
-        return approve(
-            options["endpoints"][0],
-            options["api_version"],
-            options["approval"]["expected"],
-            options["approval"]["body"],
-            options["timeout"],
-        )
-    endpoints = options["endpoints"]
-    if endpoints == ["auto"]:
-        endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
-    return read(endpoints, options["api_version"], options["with_instance"], options["timeout"])
+from ansible_collections.maintenance.azure.plugins.module_utils._exchange import exchange
 
 
 def main():
@@ -119,11 +98,10 @@ def main():
     )
     if module.check_mode and module.params["approval"]:
         module.fail_json(msg="No approval is sent in check mode.", kind="check_mode", status=None)
-    try:
-        answers = ask(module.params)
-    except ImdsError as error:
-        module.fail_json(msg=str(error), kind=error.kind, status=error.status)
-    module.exit_json(changed=False, answers=answers)
+    result = exchange(module.params)
+    if "answers" in result:
+        module.exit_json(changed=False, **result)
+    module.fail_json(**result)
 
 
 if __name__ == "__main__":

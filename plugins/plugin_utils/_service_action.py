@@ -16,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     parse_document,
     parse_identity,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._quick_command import run_quickly
 
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
@@ -64,8 +65,7 @@ class ServiceAction(ActionBase):
             "timeout": options["timeout"],
             **more,
         }
-        # The host half changes nothing that Ansible would call a change, and check mode is decided here.
-        result = self._execute_module(
+        result = run_quickly(self, request, task_vars) or self._execute_module(
             module_name="maintenance.azure.service_exchange", module_args=request, task_vars=task_vars
         )
         if result.get("failed") or "answers" not in result:
