@@ -3,13 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of the modules that talk to the service. A test compares them with the documentation."""
 
+from __future__ import annotations
+
+import typing as t
+
 from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT
 
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 DEFAULT_TIMEOUT = 130
 
 
-def service_options():
+def service_options() -> dict[str, t.Any]:
     """What every module that talks to the service takes."""
     return dict(
         endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
@@ -19,7 +23,7 @@ def service_options():
     )
 
 
-def info_options():
+def info_options() -> dict[str, t.Any]:
     return dict(
         service_options(),
         affecting=dict(type="str", default="this_host", choices=["this_host", "any"]),
@@ -31,7 +35,7 @@ def info_options():
     )
 
 
-def approve_options():
+def approve_options() -> dict[str, t.Any]:
     return dict(
         service_options(),
         event_ids=dict(type="list", elements="str"),
@@ -43,7 +47,7 @@ def approve_options():
     )
 
 
-def wait_options():
+def wait_options() -> dict[str, t.Any]:
     return dict(
         service_options(),
         event_ids=dict(type="list", elements="str", required=True),

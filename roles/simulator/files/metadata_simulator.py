@@ -51,23 +51,75 @@ EVENT_FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "
 
 # A separate list: these versions do not answer for events, and most event versions do not answer here.
 INSTANCE_VERSIONS = (
-    "2017-03-01", "2017-04-02", "2017-08-01", "2017-10-01", "2017-12-01", "2018-02-01", "2018-04-02", "2018-10-01",
-    "2019-02-01", "2019-03-11", "2019-04-30", "2019-06-01", "2019-06-04", "2019-08-01", "2019-08-15", "2019-11-01",
-    "2020-06-01", "2020-07-15", "2020-09-01", "2020-10-01", "2020-12-01", "2021-01-01", "2021-02-01", "2021-03-01",
-    "2021-05-01", "2021-08-01", "2021-10-01", "2021-11-01", "2021-11-15", "2021-12-13", "2023-07-01", "2023-11-15",
-    "2024-03-15", "2024-07-17", "2025-04-07",
+    "2017-03-01",
+    "2017-04-02",
+    "2017-08-01",
+    "2017-10-01",
+    "2017-12-01",
+    "2018-02-01",
+    "2018-04-02",
+    "2018-10-01",
+    "2019-02-01",
+    "2019-03-11",
+    "2019-04-30",
+    "2019-06-01",
+    "2019-06-04",
+    "2019-08-01",
+    "2019-08-15",
+    "2019-11-01",
+    "2020-06-01",
+    "2020-07-15",
+    "2020-09-01",
+    "2020-10-01",
+    "2020-12-01",
+    "2021-01-01",
+    "2021-02-01",
+    "2021-03-01",
+    "2021-05-01",
+    "2021-08-01",
+    "2021-10-01",
+    "2021-11-01",
+    "2021-11-15",
+    "2021-12-13",
+    "2023-07-01",
+    "2023-11-15",
+    "2024-03-15",
+    "2024-07-17",
+    "2025-04-07",
 )
 
 COMPUTE_FIELD_SINCE = {
-    "azEnvironment": "2018-10-01", "evictionPolicy": "2020-12-01", "extendedLocation": "2021-03-01",
-    "host": "2021-11-15", "hostGroup": "2021-11-15", "isHostCompatibilityLayerVm": "2020-06-01",
-    "location": "2017-04-02", "name": "2017-04-02", "offer": "2017-04-02", "osProfile": "2020-07-15",
-    "osType": "2017-04-02", "physicalZone": "2023-11-15", "placementGroupId": "2017-08-01",
-    "platformFaultDomain": "2017-04-02", "platformSubFaultDomain": "2021-10-01", "platformUpdateDomain": "2017-04-02",
-    "priority": "2020-12-01", "provider": "2018-10-01", "publisher": "2017-04-02", "resourceGroupName": "2017-08-01",
-    "resourceId": "2019-03-11", "sku": "2017-04-02", "subscriptionId": "2017-08-01", "tags": "2017-08-01",
-    "tagsList": "2019-06-04", "version": "2017-04-02", "virtualMachineScaleSet": "2021-03-01", "vmId": "2017-04-02",
-    "vmScaleSetName": "2017-12-01", "vmSize": "2017-04-02", "zone": "2017-12-01",
+    "azEnvironment": "2018-10-01",
+    "evictionPolicy": "2020-12-01",
+    "extendedLocation": "2021-03-01",
+    "host": "2021-11-15",
+    "hostGroup": "2021-11-15",
+    "isHostCompatibilityLayerVm": "2020-06-01",
+    "location": "2017-04-02",
+    "name": "2017-04-02",
+    "offer": "2017-04-02",
+    "osProfile": "2020-07-15",
+    "osType": "2017-04-02",
+    "physicalZone": "2023-11-15",
+    "placementGroupId": "2017-08-01",
+    "platformFaultDomain": "2017-04-02",
+    "platformSubFaultDomain": "2021-10-01",
+    "platformUpdateDomain": "2017-04-02",
+    "priority": "2020-12-01",
+    "provider": "2018-10-01",
+    "publisher": "2017-04-02",
+    "resourceGroupName": "2017-08-01",
+    "resourceId": "2019-03-11",
+    "sku": "2017-04-02",
+    "subscriptionId": "2017-08-01",
+    "tags": "2017-08-01",
+    "tagsList": "2019-06-04",
+    "version": "2017-04-02",
+    "virtualMachineScaleSet": "2021-03-01",
+    "vmId": "2017-04-02",
+    "vmScaleSetName": "2017-12-01",
+    "vmSize": "2017-04-02",
+    "zone": "2017-12-01",
 }
 
 NOTICE_SECONDS = {"Freeze": 900, "Reboot": 900, "Redeploy": 600, "Preempt": 30, "Terminate": 300}
@@ -113,6 +165,7 @@ DEFAULT_SETTINGS = {
 
 
 # ---------------------------------------------------------------- checks of what people write
+
 
 class InputError(Exception):
     """Something a person wrote cannot be used; the text is one sentence for that person."""
@@ -190,6 +243,7 @@ def anything(_dummy):
 def one_of(*choices):
     def check(value):
         return None if value in choices else "one of " + ", ".join(json.dumps(choice) for choice in choices)
+
     return check
 
 
@@ -280,6 +334,7 @@ EVENT_RULES = {
 
 
 # ---------------------------------------------------------------- the fleet and its identities
+
 
 def stable_guid(*words):
     """The same words give the same GUID in every run, so that a rehearsal can be repeated."""
@@ -380,8 +435,11 @@ class Vm:
             "tags": ";".join("%s:%s" % pair for pair in sorted(tags.items())),
             "tagsList": [{"name": name, "value": value} for name, value in sorted(tags.items())],
             "version": "latest",
-            "virtualMachineScaleSet": {"id": provider + "/virtualMachineScaleSets/" + self.group.name
-                                       if in_scale_set and self._uniform_instance_id() is None else ""},
+            "virtualMachineScaleSet": {
+                "id": provider + "/virtualMachineScaleSets/" + self.group.name
+                if in_scale_set and self._uniform_instance_id() is None
+                else ""
+            },
             "vmId": spec.get("vm_id", stable_guid("vm", subscription, resource_group, self.key)),
             "vmScaleSetName": self.group.name if in_scale_set else "",
             "vmSize": "Standard_D2s_v5",
@@ -421,13 +479,18 @@ class Vm:
         return {"compute": self._compute_of(version), "network": self._network()}
 
     def _compute_of(self, version):
-        return {name: value for name, value in sorted(self.compute.items())
-                if version >= COMPUTE_FIELD_SINCE.get(name, PREVIEW_VERSION)}
+        return {
+            name: value
+            for name, value in sorted(self.compute.items())
+            if version >= COMPUTE_FIELD_SINCE.get(name, PREVIEW_VERSION)
+        }
 
     def _network(self):
         mac = "000D3A%06X" % (self.index + 1)
-        ipv4 = {"ipAddress": [{"privateIpAddress": self.address, "publicIpAddress": ""}],
-                "subnet": [{"address": "10.0.0.0", "prefix": "16"}]}
+        ipv4 = {
+            "ipAddress": [{"privateIpAddress": self.address, "publicIpAddress": ""}],
+            "subnet": [{"address": "10.0.0.0", "prefix": "16"}],
+        }
         return {"interface": [{"ipv4": ipv4, "ipv6": {"ipAddress": []}, "macAddress": mac}]}
 
 
@@ -455,10 +518,12 @@ class Fleet:
     def __init__(self, document):
         top = checked("the fleet", document, FLEET_RULES, required=["vms"])
         if not top["vms"]:
-            raise InputError("the fleet: \"vms\" is empty; name at least one VM")
+            raise InputError('the fleet: "vms" is empty; name at least one VM')
         self.settings = dict(DEFAULT_SETTINGS, **checked("settings", top.get("settings", {}), SETTING_RULES))
-        self.groups = {key: Group(key, checked("group %s" % json.dumps(key), spec, GROUP_RULES))
-                       for key, spec in top.get("groups", {}).items()}
+        self.groups = {
+            key: Group(key, checked("group %s" % json.dumps(key), spec, GROUP_RULES))
+            for key, spec in top.get("groups", {}).items()
+        }
         self.event_specs = top.get("events", [])
         self.vms = collections.OrderedDict()
         self.scopes = collections.OrderedDict()
@@ -476,8 +541,9 @@ class Fleet:
             group = self.groups.setdefault(spec["group"], Group(spec["group"], {}))
         vm = Vm(spec, group, group.size if group else number)
         if vm.key in self.vms:
-            raise InputError("two VMs are called %s; VMs of one name in different groups need a \"key\" each"
-                             % json.dumps(vm.key))
+            raise InputError(
+                'two VMs are called %s; VMs of one name in different groups need a "key" each' % json.dumps(vm.key)
+            )
         if group:
             group.size += 1
         self.vms[vm.key] = vm
@@ -499,12 +565,15 @@ class Fleet:
             try:
                 vm.address = str(ipaddress.ip_address(vm.address))
             except ValueError:
-                raise InputError("VM %s: %s is not an IP address"
-                                 % (json.dumps(vm.key), json.dumps(vm.address))) from None
+                raise InputError(
+                    "VM %s: %s is not an IP address" % (json.dumps(vm.key), json.dumps(vm.address))
+                ) from None
             place = (vm.address, vm.port)
             if vm.port != 0 and place in taken:
-                raise InputError("VMs %s and %s have the same address %s"
-                                 % (json.dumps(taken[place]), json.dumps(vm.key), vm.address))
+                raise InputError(
+                    "VMs %s and %s have the same address %s"
+                    % (json.dumps(taken[place]), json.dumps(vm.key), vm.address)
+                )
             taken[place] = vm.key
         used = {address for address, _dummy in taken}
         free = (str(address) for address in ipaddress.ip_network("127.81.0.0/16").hosts())
@@ -515,6 +584,7 @@ class Fleet:
 
 
 # ---------------------------------------------------------------- events and their life cycle
+
 
 class Clock:
     """Simulated seconds since the start, and their place on the wall clock."""
@@ -593,8 +663,10 @@ class Event:
         fields["EventSource"] = self.source
         fields["DurationInSeconds"] = self.duration
         shown = collections.OrderedDict(
-            (name, value) for name, value in fields.items()
-            if value is not None and version >= EVENT_FIELD_SINCE.get(name, PREVIEW_VERSION))
+            (name, value)
+            for name, value in fields.items()
+            if value is not None and version >= EVENT_FIELD_SINCE.get(name, PREVIEW_VERSION)
+        )
         shown.update(self.extra)
         for name in self.omit:
             shown.pop(name, None)
@@ -626,11 +698,21 @@ class Event:
     def inside_view(self, clock):
         """The event as the control interface shows it."""
         return {
-            "id": self.id, "type": self.type, "status": self.status, "source": self.source,
-            "description": self.description, "duration": self.duration, "resources": self.resources,
-            "group": self.scope.name, "notice": self.notice, "dwell": self.dwell, "approval_delay": self.approval_delay,
+            "id": self.id,
+            "type": self.type,
+            "status": self.status,
+            "source": self.source,
+            "description": self.description,
+            "duration": self.duration,
+            "resources": self.resources,
+            "group": self.scope.name,
+            "notice": self.notice,
+            "dwell": self.dwell,
+            "approval_delay": self.approval_delay,
             "not_before": None if self.not_before is None else clock.wall(self.not_before),
-            "approved": self.approved_at is not None, "approved_by": self.approved_by, "started_by": self.started_by,
+            "approved": self.approved_at is not None,
+            "approved_by": self.approved_by,
+            "started_by": self.started_by,
             "times": dict(self.times),
         }
 
@@ -719,8 +801,11 @@ class World:
             return deadline
         start = event.approved_at + event.approval_delay
         if event.type == "Terminate":
-            convoy = [other.cleared_at() for other in event.scope.events
-                      if other.status == "Scheduled" and other.type == "Terminate"]
+            convoy = [
+                other.cleared_at()
+                for other in event.scope.events
+                if other.status == "Scheduled" and other.type == "Terminate"
+            ]
             start = max([start] + convoy)
         return min(start, deadline)
 
@@ -771,11 +856,20 @@ class World:
         if bump:
             self._bump(event.scope)
         event.times[change] = time.time()
-        self.changes.append({
-            "seq": len(self.changes) + 1, "time": event.times[change], "event": event.id, "type": event.type,
-            "change": change, "cause": cause, "vm": vm, "group": event.scope.name, "resources": event.resources,
-            "incarnation": event.scope.incarnation,
-        })
+        self.changes.append(
+            {
+                "seq": len(self.changes) + 1,
+                "time": event.times[change],
+                "event": event.id,
+                "type": event.type,
+                "change": change,
+                "cause": cause,
+                "vm": vm,
+                "group": event.scope.name,
+                "resources": event.resources,
+                "incarnation": event.scope.incarnation,
+            }
+        )
         if self._on_change:
             self._on_change(event, change)
 
@@ -821,8 +915,11 @@ class World:
                 self._changed.wait(self.clock.real_seconds_until(scope.ready_at))
                 self._settle()
             self._update_switch(scope)
-            shown = [event.document(version, self.clock) for event in scope.events
-                     if scope.revealed and event.is_shown_to(version)]
+            shown = [
+                event.document(version, self.clock)
+                for event in scope.events
+                if scope.revealed and event.is_shown_to(version)
+            ]
             return collections.OrderedDict([("DocumentIncarnation", scope.incarnation), ("Events", shown)])
 
     def approve(self, vm, event_ids):
@@ -857,7 +954,7 @@ class World:
         if "scenario" in spec:
             spec = dict(SCENARIOS[spec["scenario"]], **spec)
         if "type" not in spec:
-            raise InputError("%s: \"type\" (or \"scenario\") is missing" % what)
+            raise InputError('%s: "type" (or "scenario") is missing' % what)
         with self._changed:
             self._settle()
             scope, names = self._scope_and_names(spec, what)
@@ -877,14 +974,18 @@ class World:
         given = self._given_scope(spec.get("group"), what)
         known = [self._vm_called(word, given) for word in wanted]
         if given is None and not wanted:
-            raise InputError("%s: name the VMs in \"resources\", or give a \"group\"" % what)
+            raise InputError('%s: name the VMs in "resources", or give a "group"' % what)
         if given is None and None in known:
-            raise InputError("%s: no VM of the fleet is called %s; give a \"group\" to name a VM that nobody plays"
-                             % (what, json.dumps(wanted[known.index(None)])))
+            raise InputError(
+                '%s: no VM of the fleet is called %s; give a "group" to name a VM that nobody plays'
+                % (what, json.dumps(wanted[known.index(None)]))
+            )
         scopes = {vm.scope.name for vm in known if vm} | ({given.name} if given else set())
         if len(scopes) > 1:
-            raise InputError("%s: its VMs belong to different delivery groups (%s), and one event belongs to one"
-                             % (what, ", ".join(sorted(scopes))))
+            raise InputError(
+                "%s: its VMs belong to different delivery groups (%s), and one event belongs to one"
+                % (what, ", ".join(sorted(scopes)))
+            )
         return self.fleet.scopes[scopes.pop()], [vm.name if vm else word for vm, word in zip(known, wanted)]
 
     def _vm_called(self, word, scope):
@@ -899,8 +1000,9 @@ class World:
         if name in self.fleet.groups:
             # VMs of this group see only their own events: the resources decide.
             return None
-        raise InputError("%s: there is no group %s; groups are %s"
-                         % (what, json.dumps(name), ", ".join(self.fleet.scopes)))
+        raise InputError(
+            "%s: there is no group %s; groups are %s" % (what, json.dumps(name), ", ".join(self.fleet.scopes))
+        )
 
     def change_event(self, event_id, action, seconds=None):
         """Cancels, starts, finishes or reschedules an event by hand."""
@@ -909,11 +1011,16 @@ class World:
             event = self.events.get(event_id.lower())
             if event is None:
                 raise LookupError("there is no event %s" % json.dumps(event_id))
-            fitting = {"cancel": ("Planned", "Scheduled"), "start": ("Planned", "Scheduled"), "finish": ("Started",),
-                       "reschedule": ("Scheduled",)}[action]
+            fitting = {
+                "cancel": ("Planned", "Scheduled"),
+                "start": ("Planned", "Scheduled"),
+                "finish": ("Started",),
+                "reschedule": ("Scheduled",),
+            }[action]
             if event.status not in fitting:
-                raise StateError("event %s is %s; %s needs one that is %s"
-                                 % (event.id, event.status, action, " or ".join(fitting)))
+                raise StateError(
+                    "event %s is %s; %s needs one that is %s" % (event.id, event.status, action, " or ".join(fitting))
+                )
             self._apply(event, action, seconds)
             self._refresh()
             return event.inside_view(self.clock)
@@ -953,11 +1060,27 @@ class World:
                 "time": time.time(),
                 "simulated_seconds": now,
                 "settings": self.settings,
-                "vms": [{"key": vm.key, "name": vm.name, "endpoint": vm.url, "address": vm.address,
-                         "group": vm.scope.name, "vm_id": vm.compute.get("vmId")} for vm in self.fleet.vms.values()],
-                "groups": [{"name": scope.name, "kind": scope.group.kind if scope.group else "standalone",
-                            "vms": [vm.key for vm in scope.vms], "incarnation": scope.incarnation,
-                            "service": scope.service_state(now)} for scope in self.fleet.scopes.values()],
+                "vms": [
+                    {
+                        "key": vm.key,
+                        "name": vm.name,
+                        "endpoint": vm.url,
+                        "address": vm.address,
+                        "group": vm.scope.name,
+                        "vm_id": vm.compute.get("vmId"),
+                    }
+                    for vm in self.fleet.vms.values()
+                ],
+                "groups": [
+                    {
+                        "name": scope.name,
+                        "kind": scope.group.kind if scope.group else "standalone",
+                        "vms": [vm.key for vm in scope.vms],
+                        "incarnation": scope.incarnation,
+                        "service": scope.service_state(now),
+                    }
+                    for scope in self.fleet.scopes.values()
+                ],
             }
 
 
@@ -968,11 +1091,26 @@ class StateError(Exception):
 # ---------------------------------------------------------------- faults
 
 STATUS_FAULTS = {
-    "gone_410": 410, "too_many_429": 429, "error_500": 500, "error_503": 503, "timeout_408": 408, "status": None,
+    "gone_410": 410,
+    "too_many_429": 429,
+    "error_500": 500,
+    "error_503": 503,
+    "timeout_408": 408,
+    "status": None,
 }
 FAULT_KINDS = tuple(STATUS_FAULTS) + (
-    "hang", "slow", "drop", "lost_answer", "refuse", "empty_200", "truncated_json", "html", "redirect", "wrong_shape",
-    "huge_body", "raw",
+    "hang",
+    "slow",
+    "drop",
+    "lost_answer",
+    "refuse",
+    "empty_200",
+    "truncated_json",
+    "html",
+    "redirect",
+    "wrong_shape",
+    "huge_body",
+    "raw",
 )
 FAULT_RULES = {
     "kind": one_of(*FAULT_KINDS),
@@ -1015,9 +1153,11 @@ class Fault:
 
     def is_for(self, vm, method=None, path=None):
         spec = self.spec
-        return (spec.get("vm") in (None, vm.key)
-                and spec.get("method") in (None, method)
-                and spec.get("path") in (None, path))
+        return (
+            spec.get("vm") in (None, vm.key)
+            and spec.get("method") in (None, method)
+            and spec.get("path") in (None, path)
+        )
 
     def takes(self):
         """Counts one fitting request; whether the fault strikes it."""
@@ -1051,10 +1191,11 @@ class Faults:
         if spec.get("vm") is not None and spec["vm"] not in self._vms:
             raise InputError("the fault: no VM of the fleet is called %s" % json.dumps(spec["vm"]))
         if spec["kind"] == "status" and "status" not in spec:
-            raise InputError("the fault: kind \"status\" needs a \"status\"")
+            raise InputError('the fault: kind "status" needs a "status"')
         if spec["kind"] == "refuse" and set(spec) & {"count", "skip", "path", "method"}:
-            raise InputError("the fault: kind \"refuse\" works for a time, not for single requests; "
-                             "use \"vm\" and \"seconds\"")
+            raise InputError(
+                'the fault: kind "refuse" works for a time, not for single requests; use "vm" and "seconds"'
+            )
         with self._lock:
             self._numbers += 1
             fault = Fault(self._numbers, spec)
@@ -1110,7 +1251,7 @@ def answer_with_fault(fault, process, client_is_there):
 
 
 def shortened(response):
-    return response.with_body(response.body[:max(1, len(response.body) // 2)])
+    return response.with_body(response.body[: max(1, len(response.body) // 2)])
 
 
 def padded(response, size):
@@ -1203,9 +1344,12 @@ def query_of(request):
 def demand_version(query, versions):
     version = query.get("api-version")
     if version not in versions:
-        raise RefusedError(400, "Bad request. api-version is invalid or was not specified in the request. "
-                           "For more information refer to aka.ms/azureimds",
-                           **{"newest-versions": list(reversed(INSTANCE_VERSIONS[-3:]))})
+        raise RefusedError(
+            400,
+            "Bad request. api-version is invalid or was not specified in the request. "
+            "For more information refer to aka.ms/azureimds",
+            **{"newest-versions": list(reversed(INSTANCE_VERSIONS[-3:]))},
+        )
     return version
 
 
@@ -1216,12 +1360,13 @@ def demand_metadata_header(request):
 
 def demand_method(request, *methods):
     if request.method not in methods:
-        raise RefusedError(405, "Http method is not allowed: Path = \"%s\", Method = \"%s\""
-                           % (request.path, request.method))
+        raise RefusedError(
+            405, 'Http method is not allowed: Path = "%s", Method = "%s"' % (request.path, request.method)
+        )
 
 
 def not_found(request):
-    return RefusedError(404, "API is not found: Path = \"%s\", Method = \"%s\"" % (request.path, request.method))
+    return RefusedError(404, 'API is not found: Path = "%s", Method = "%s"' % (request.path, request.method))
 
 
 def path_words(path):
@@ -1286,9 +1431,17 @@ class RequestLog:
         with self._lock:
             self._seq += 1
             entry = {
-                "seq": self._seq, "time": time.time(), "vm": vm.key, "method": request.method, "path": request.path,
-                "query": request.raw_query, "headers": dict(request.headers.items()),
-                "body": request.body.decode("utf-8", "replace"), "status": None, "fault": None, "approved": [],
+                "seq": self._seq,
+                "time": time.time(),
+                "vm": vm.key,
+                "method": request.method,
+                "path": request.path,
+                "query": request.raw_query,
+                "headers": dict(request.headers.items()),
+                "body": request.body.decode("utf-8", "replace"),
+                "status": None,
+                "fault": None,
+                "approved": [],
                 "answered": None,
             }
             self._entries.append(entry)
@@ -1400,6 +1553,7 @@ def as_text(value):
 
 # ---------------------------------------------------------------- the control interface
 
+
 class Control:
     """The HTTP interface of whoever rehearses: JSON in, JSON out."""
 
@@ -1415,8 +1569,11 @@ class Control:
             ("GET", r"^/state$", lambda given: world.state()),
             ("GET", r"^/events$", lambda given: world.event_views()),
             ("POST", r"^/events$", world.add_event),
-            ("POST", r"^/events/([^/]+)/(cancel|start|finish)$",
-             lambda given, event, action: world.change_event(event, action)),
+            (
+                "POST",
+                r"^/events/([^/]+)/(cancel|start|finish)$",
+                lambda given, event, action: world.change_event(event, action),
+            ),
             ("POST", r"^/events/([^/]+)/reschedule$", self._reschedule),
             ("GET", r"^/changes$", lambda given: world.change_views()),
             ("GET", r"^/faults$", lambda given: faults.views()),
@@ -1523,7 +1680,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         else:
             body_free = self.command == "HEAD"
             rendered = response.rendered(keep_alive=not self.close_connection)
-            self.wfile.write(rendered[:len(rendered) - len(response.body)] if body_free else rendered)
+            self.wfile.write(rendered[: len(rendered) - len(response.body)] if body_free else rendered)
 
     def _response(self):
         length = self.headers.get("Content-Length", "0")
@@ -1703,28 +1860,63 @@ commas), SIM_GROUP and SIM_DURATION in their environment."""
 
 def command_line():
     parser = argparse.ArgumentParser(
-        prog="metadata_simulator.py", formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EPILOG,
-        description="Plays Azure's metadata service, Scheduled Events included, for a fleet of VMs.")
+        prog="metadata_simulator.py",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EPILOG,
+        description="Plays Azure's metadata service, Scheduled Events included, for a fleet of VMs.",
+    )
     parser.add_argument("--fleet", metavar="FILE", help="the fleet, a JSON file; - reads standard input")
     parser.add_argument("--example", action="store_true", help="print a fleet file to start from, and end")
     parser.add_argument("--check", action="store_true", help="check the fleet file and the options, and end")
-    parser.add_argument("--port", type=int, default=80, metavar="N",
-                        help="port of every VM that has none of its own; 0 takes a free one for each (default: 80)")
-    parser.add_argument("--control", default="127.0.0.1:0", metavar="HOST:PORT",
-                        help="where the control interface listens (default: 127.0.0.1:0, a free port)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=80,
+        metavar="N",
+        help="port of every VM that has none of its own; 0 takes a free one for each (default: 80)",
+    )
+    parser.add_argument(
+        "--control",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where the control interface listens (default: 127.0.0.1:0, a free port)",
+    )
     parser.add_argument("--speed", type=float, metavar="F", help="how many times as fast durations pass (default: 1)")
-    parser.add_argument("--first-call-seconds", type=float, metavar="S",
-                        help="how long the call takes that switches the service on; up to 120 in Azure (default: 0)")
-    parser.add_argument("--events-after-seconds", type=float, metavar="S",
-                        help="how long after it events begin to show; up to 300 in Azure (default: 0)")
-    parser.add_argument("--off-after-seconds", type=float, metavar="S",
-                        help="silence after which the service switches itself off (default: 86400; 0: never)")
-    parser.add_argument("--requests-per-second", type=int, metavar="N",
-                        help="requests a second that a VM may send before 429 (default: 5; 0: no limit)")
-    parser.add_argument("--unknown-event-status", type=int, metavar="CODE",
-                        help="answer to the approval of an event that is not listed (default: 200)")
-    parser.add_argument("--stop-with-stdin", action="store_true",
-                        help="stop when standard input is closed, so that no simulator outlives the test that began it")
+    parser.add_argument(
+        "--first-call-seconds",
+        type=float,
+        metavar="S",
+        help="how long the call takes that switches the service on; up to 120 in Azure (default: 0)",
+    )
+    parser.add_argument(
+        "--events-after-seconds",
+        type=float,
+        metavar="S",
+        help="how long after it events begin to show; up to 300 in Azure (default: 0)",
+    )
+    parser.add_argument(
+        "--off-after-seconds",
+        type=float,
+        metavar="S",
+        help="silence after which the service switches itself off (default: 86400; 0: never)",
+    )
+    parser.add_argument(
+        "--requests-per-second",
+        type=int,
+        metavar="N",
+        help="requests a second that a VM may send before 429 (default: 5; 0: no limit)",
+    )
+    parser.add_argument(
+        "--unknown-event-status",
+        type=int,
+        metavar="CODE",
+        help="answer to the approval of an event that is not listed (default: 200)",
+    )
+    parser.add_argument(
+        "--stop-with-stdin",
+        action="store_true",
+        help="stop when standard input is closed, so that no simulator outlives the test that began it",
+    )
     parser.add_argument("--on-start", metavar="COMMAND", help="shell command to run when an event is Started")
     parser.add_argument("--on-finish", metavar="COMMAND", help="shell command to run when an event has finished")
     return parser
@@ -1755,22 +1947,38 @@ def host_and_port(text):
 
 
 def settings_of(options):
-    given = {name: getattr(options, name) for name in (
-        "speed", "first_call_seconds", "events_after_seconds", "off_after_seconds", "requests_per_second",
-        "unknown_event_status")}
+    given = {
+        name: getattr(options, name)
+        for name in (
+            "speed",
+            "first_call_seconds",
+            "events_after_seconds",
+            "off_after_seconds",
+            "requests_per_second",
+            "unknown_event_status",
+        )
+    }
     return checked("the command line", given, SETTING_RULES)
 
 
 def hook_runner(commands):
     """A function that runs the user's command for a change of an event, without waiting for it."""
+
     def run(event, change):
         command = commands.get(change)
         if command:
-            about = dict(os.environ, SIM_EVENT_ID=event.id, SIM_EVENT_TYPE=event.type, SIM_EVENT_CHANGE=change,
-                         SIM_RESOURCES=",".join(event.resources), SIM_GROUP=event.scope.name,
-                         SIM_DURATION=str(event.duration))
+            about = dict(
+                os.environ,
+                SIM_EVENT_ID=event.id,
+                SIM_EVENT_TYPE=event.type,
+                SIM_EVENT_CHANGE=change,
+                SIM_RESOURCES=",".join(event.resources),
+                SIM_GROUP=event.scope.name,
+                SIM_DURATION=str(event.duration),
+            )
             settings = {"shell": True, "env": about, "stdin": subprocess.DEVNULL, "stdout": sys.stderr.fileno()}
             threading.Thread(target=subprocess.call, args=(command,), kwargs=settings, daemon=True).start()
+
     return run
 
 
@@ -1784,8 +1992,10 @@ def allow_many_open_files():
 
 def open_listeners(network, fleet, service, options):
     for vm in fleet.vms.values():
+
         def answer(request, client_is_there, vm=vm):
             return service.answer(vm, request, client_is_there)
+
         port = options.port if vm.port is None else vm.port
         vm.url = network.listen(vm.key, vm.address, port, "VM " + vm.key, answer)
 
@@ -1816,8 +2026,13 @@ def simulate(options):
     service = MetadataService(world, faults, RequestLog())
     open_listeners(network, fleet, service, options)
     control = Control(service, network.sync)
-    control_url = network.listen(None, control_place[0], control_place[1], "the control interface",
-                                 lambda request, _dummy: control.answer(request))
+    control_url = network.listen(
+        None,
+        control_place[0],
+        control_place[1],
+        "the control interface",
+        lambda request, _dummy: control.answer(request),
+    )
     threading.Thread(target=world.run_clock, daemon=True).start()
     if options.stop_with_stdin:
         threading.Thread(target=stop_at_end_of_input, args=(network,), daemon=True).start()

@@ -42,9 +42,7 @@ def fleet():
 
 
 def who_sees(simulator, event_id):
-    return {
-        vm for vm in simulator.endpoints if event_id in [e["EventId"] for e in simulator.document(vm)["Events"]]
-    }
+    return {vm for vm in simulator.endpoints if event_id in [e["EventId"] for e in simulator.document(vm)["Events"]]}
 
 
 @pytest.mark.parametrize(
