@@ -45,7 +45,11 @@ test-unit: .venv/test mirror ## Unit tests
 
 .PHONY: test-integration
 test-integration: .venv/test mirror ## Real ansible-playbook runs against the simulator
-	$(PYTEST) tests/integration/targets $(ARGS)
+	$(PYTEST) --dist loadfile -m "not long" tests/integration/targets $(ARGS)
+
+.PHONY: test-long
+test-long: .venv/test mirror ## Whole rolls with kills and accidents; minutes, so not part of `make test`
+	$(PYTEST) -m long tests/integration/targets $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow

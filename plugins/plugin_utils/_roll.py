@@ -116,19 +116,24 @@ def host_outcome(
     drain: Mapping[str, t.Any],
     approve: Mapping[str, t.Any],
     restore: Mapping[str, t.Any],
+    previous: Mapping[str, t.Any] | None = None,
 ) -> Outcome:
-    """What one wave did to one host, in the form that is reported; the results are those of the three roles."""
+    """What one wave did to one host, in the form that is reported; the results are those of the three roles.
+
+    `previous` is what an earlier pass of the same run did to it.
+    """
+    before = previous or {}
     outcome: Outcome = {
         "wave": wave,
         "state": _state(order, approve, restore),
         "drained_at": drain.get("drained_at"),
         "restored_at": restore.get("restored_at"),
         "rebooted": _rebooted(drain, restore),
-        "approved": list(approve.get("approved") or ()),
-        "leaders": dict(approve.get("leaders") or {}),
-        "refused": list(order["refused"]) + list(approve.get("refused") or ()),
-        "outcomes": dict(approve.get("outcomes") or {}),
-        "blocked": dict(order["blocked"]),
+        "approved": [*before.get("approved", ()), *(approve.get("approved") or ())],
+        "leaders": {**before.get("leaders", {}), **(approve.get("leaders") or {})},
+        "refused": [*before.get("refused", ()), *order["refused"], *(approve.get("refused") or ())],
+        "outcomes": {**before.get("outcomes", {}), **(approve.get("outcomes") or {})},
+        "blocked": {**before.get("blocked", {}), **order["blocked"]},
     }
     error = " ".join(filter(None, (part.get("error") for part in (drain, approve, restore))))
     if error:

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _imds
+from ansible_collections.maintenance.azure.plugins.module_utils import _exchange, _imds, _leases
 
 TARGET = _imds.events_target("2020-07-01")
 GOOD_BODY = b'{"DocumentIncarnation": 1, "Events": []}'
@@ -190,3 +190,11 @@ def test_every_endpoint_that_was_tried_is_named_in_the_failure():
 def unused_endpoint():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch):
+    with server(lambda connection, _request: connection.sendall(response())) as (discovered, _seen):
+        monkeypatch.setattr(_imds, "DEFAULT_ENDPOINT", unused_endpoint())
+        monkeypatch.setattr(_leases, "discovered_endpoints", lambda: [unused_endpoint(), discovered])
+        request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
+        assert _exchange.exchange(request)["answers"]["endpoint"] == discovered

@@ -8,6 +8,9 @@ from __future__ import annotations
 import pytest
 from roll_fleet import RollFleet
 
+# Whole rolls, some of them twice: minutes, so they have a make target of their own.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def fleet(tmp_path):
@@ -129,7 +132,7 @@ def test_a_lost_host(fleet):
 
 
 def test_a_vm_in_nobody_s_inventory(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=15, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=45, dwell=1)
     run = fleet.roll()
     assert (run.code, fleet.approvals()) == (2, [])
     assert fleet.simulator.event("E0")["status"] == "Finished"

@@ -47,6 +47,7 @@ def test_three_domains(fleet):
     assert len(fleet.notes()) == 8
 
 
+@pytest.mark.long
 def test_limit_keeps_the_waves(fleet):
     for host in ("web-0", "web-1", "web-3"):
         fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
@@ -58,8 +59,9 @@ def test_limit_keeps_the_waves(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.long
 def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=20, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=45, dwell=1)
     run = fleet.roll("--limit", "web-0")
     assert run.code == 2
     assert fleet.approvals() == []
@@ -70,6 +72,7 @@ def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.long
 def test_policies(fleet):
     """The default for a short freeze, and rules of one's own, in one run."""
     fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
@@ -106,6 +109,7 @@ def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(fleet):
     assert run.seconds < 60
 
 
+@pytest.mark.long
 def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
     # The second event is created when the first has been approved.
