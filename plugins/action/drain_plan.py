@@ -16,13 +16,12 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import (
     end_of_time,
-    includes,
     nearest_deadline,
     told_steps,
     work_to_drain,
     work_to_restore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import ROLES, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
     BadSteps,
     Step,
@@ -158,7 +157,6 @@ class ActionModule(ActionBase):
             "events": journal.get("events", []),
             "steps": told_steps(journal),
             "work": work,
-            "include": includes(work, str(ROLES / direction / "tasks" / "finish.yml")),
             "begun_at": started_at,
             "deadline": end,
             "event_starts_at": deadline_at,

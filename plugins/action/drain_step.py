@@ -12,7 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain_host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import step_options
+from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import ORDER, step_options
 from ansible_collections.maintenance.azure.plugins.module_utils._kind_log import send
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import with_statuses, with_step
 
@@ -31,7 +31,6 @@ KEPT = (
     "events",
     "steps",
     "work",
-    "include",
     "begun_at",
     "deadline",
     "event_starts_at",
@@ -56,14 +55,14 @@ class ActionModule(ActionBase):
         self.item = next(one for one in self.plan["work"] if one["position"] == self.options["position"])
         left = self.plan["deadline"] - time.time()
         if left <= 0 and self.perform != "record":
-            return wrap_var({**self.plan, "failed": True, "changed": False, "msg": self._out_of_time()})
+            return wrap_var(_slim({**self.plan, "failed": True, "changed": False, "msg": self._out_of_time()}))
         warnings = self._tell_webhook(left)
-        arguments = {"plan": {}, "position": self.options["position"], "_order": self._order(max(left, 1))}
+        arguments = {"plan": {ORDER: self._order(max(left, 1))}, "position": self.options["position"]}
         answer = self._execute_module(module_name=MODULE, module_args=arguments, task_vars=self.task_vars)
         result = self._result(answer)
         if warnings:
             result["warnings"] = [*result.get("warnings", []), *warnings]
-        return wrap_var(result)
+        return wrap_var(_slim(result) if result.get("failed") else result)
 
     def _order(self, left: float) -> dict[str, t.Any]:
         order: dict[str, t.Any] = {
@@ -157,3 +156,8 @@ class ActionModule(ActionBase):
         except StepError as error:
             raise AnsibleActionFail(self._complaint(str(error))) from None
         return controller.warnings
+
+
+def _slim(result: dict[str, t.Any]) -> dict[str, t.Any]:
+    """A failure is printed whole: without the plan, that nobody needs any more, the sentence can be found in it."""
+    return {name: value for name, value in result.items() if name not in ("work", "events", "checks")}

@@ -13,8 +13,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import lock_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lock_options
 
 # Soon at first: one who gives a lock back does so on one keeper after the other.
 SECONDS_BETWEEN_LOOKS = (0.5, 1, 2, 5)
@@ -70,17 +70,18 @@ class ActionModule(ActionBase):
 
     def _ask(self, options: dict[str, t.Any], me: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """One look at the keeper; a second one if the owner is seen to be dead."""
-        result = self._run_module({**options, "_me": me}, task_vars)
+        request = {name: options[name] for name in ("path", "state", "expires")}
+        result = self._run_module({**request, "me": me}, task_vars)
         if result.get("failed") or result["held"] or options["state"] == "absent":
             return result
         if not is_dead(result["holder"], me["controller"]):
             return result
         dead = {name: value for name, value in result["holder"].items() if name != "seconds_left"}
-        return self._run_module({**options, "_me": me, "_replace": dead}, task_vars)
+        return self._run_module({**request, "me": me, "replace": dead}, task_vars)
 
     def _run_module(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         result = self._execute_module(
-            module_name="maintenance.azure.run_lock", module_args=arguments, task_vars=task_vars
+            module_name="maintenance.azure.lock_file", module_args=arguments, task_vars=task_vars
         )
         result.pop("invocation", None)
         if "held" not in result and not result.get("failed"):

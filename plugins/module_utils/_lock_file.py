@@ -31,22 +31,6 @@ class LockFileError(Exception):
     """The file does not tell who holds the lock, or can't be written."""
 
 
-def lock_options():
-    return dict(
-        run_id=dict(type="str", required=True),
-        state=dict(type="str", default="present", choices=["present", "absent"]),
-        path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),
-        expires=dict(type="int", default=300),
-        wait=dict(type="int", default=0),
-        owner=dict(type="str", default=""),
-    )
-
-
-def lock_host_options():
-    """What the controller half tells the host half beyond what the user told it."""
-    return dict(lock_options(), _me=dict(type="dict", required=True), _replace=dict(type="dict"))
-
-
 def take(path, me, expires, replace=None, now=None, dry=False):
     """Take the lock for `expires` seconds, or renew it if it is ours.
 

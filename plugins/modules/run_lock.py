@@ -126,29 +126,4 @@ waited:
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import (
-    LockFileError,
-    give_back,
-    lock_host_options,
-    take,
-)
-
-
-def main():
-    module = AnsibleModule(argument_spec=lock_host_options(), supports_check_mode=True)
-    options = module.params
-    try:
-        if options["state"] == "absent":
-            answer = give_back(options["path"], options["_me"], dry=module.check_mode)
-        else:
-            answer = take(
-                options["path"], options["_me"], options["expires"], options["_replace"], dry=module.check_mode
-            )
-    except LockFileError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(**answer)
-
-
-if __name__ == "__main__":
-    main()
+# The work is done by plugins/action/run_lock.py, and on the keeper by lock_file.py.

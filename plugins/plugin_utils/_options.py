@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the modules that talk to the service. A test compares them with the documentation."""
+"""The options of the modules whose work an action does. A test compares them with the documentation."""
 
 from __future__ import annotations
 
@@ -53,4 +53,15 @@ def wait_options() -> dict[str, t.Any]:
         event_ids=dict(type="list", elements="str", required=True),
         until=dict(type="str", default="finished", choices=["started", "finished"]),
         wait_timeout=dict(type="int", default=1800),
+    )
+
+
+def lock_options() -> dict[str, t.Any]:
+    return dict(
+        run_id=dict(type="str", required=True),
+        state=dict(type="str", default="present", choices=["present", "absent"]),
+        path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),
+        expires=dict(type="int", default=300),
+        wait=dict(type="int", default=0),
+        owner=dict(type="str", default=""),
     )

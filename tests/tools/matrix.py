@@ -58,7 +58,12 @@ def run_suite(venv: Path, folder: str) -> tuple[str, bool]:
     env = {**os.environ, "PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2")]
     last = ""
-    with subprocess.Popen([*pytest, "-m", "not once and not long", "--dist", "loadfile", folder], env=env, stdout=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        [*pytest, "-m", "not once and not long", "--dist", "loadfile", folder],
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as run:
         for line in run.stdout or ():
             print(line, end="", flush=True)
             last = line.strip("=\n ") or last

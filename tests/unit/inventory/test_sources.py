@@ -157,7 +157,7 @@ def test_events_count_without_the_name_of_who_answered() -> None:
         def send(self, method: str, target: str, *more: Any) -> Answer:
             return Answer(400 if "instance" in target else 200, {}, DOCUMENT.encode(), 1.0)
 
-        def __call__(self, endpoint: str) -> Nameless:
+        def __call__(self, endpoint: str) -> Service:
             self.endpoint = endpoint
             return self
 

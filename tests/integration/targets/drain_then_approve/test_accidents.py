@@ -53,7 +53,7 @@ def test_killed_between_approval_and_restore(fleet):
 
 def test_killed_in_the_middle_of_a_drain(fleet):
     fleet.event_per_domain()
-    fleet.roll_and_kill_when(lambda: fleet.notes())
+    fleet.roll_and_kill_when(fleet.notes)
     run = fleet.roll()
     assert run.code == 0, run.output
     assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]

@@ -51,10 +51,10 @@ def sections():
         for language, content in blocks:
             if language == "console":
                 for part in content.split("$ ")[1:]:
-                    command, _, expected = part.partition("\n")
+                    command, _end, expected = part.partition("\n")
                     steps.append((dict(files), command, expected.splitlines()))
             elif content.startswith("# "):
-                title, _, body = content.partition("\n")
+                title, _end, body = content.partition("\n")
                 files[title.removeprefix("# ")] = body
         if steps:
             found.append(pytest.param(steps, id=section.splitlines()[0].strip("# ")))

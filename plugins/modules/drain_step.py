@@ -1,0 +1,123 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: drain_step
+short_description: Do or undo one step of a drain
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - Does what C(drain.yml) or C(restore.yml) of a kind of step is there for, and keeps the journal, in one round trip.
+  - It is what the roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) are made of. In a play of
+    your own use the roles; in a kind of step of your own use any module.
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+attributes:
+  check_mode:
+    support: full
+    details: Looks at the host and says what would be done.
+  diff_mode:
+    support: none
+  idempotent:
+    description: A second run changes nothing.
+    support: partial
+    details: Commands that are part of a step are run again.
+options:
+  plan:
+    description: What M(maintenance.azure.drain_plan) returned, or the latest result of this module.
+    type: dict
+    required: true
+  position:
+    description: Which item of the plan's work.
+    type: int
+    required: true
+  perform:
+    description:
+      - V(step) looks, writes the journal, does the step and writes the journal.
+      - V(look), V(record) and V(act) are its parts, for a step whose work is done on another host than this.
+      - V(finish) writes down what the steps before have left open. After a restore it checks the health and closes the
+        journal.
+    type: str
+    choices: [step, look, record, act, finish]
+    default: step
+  status:
+    description: For O(perform=record), what became of the step.
+    type: str
+    choices: [started, done, failed, undone]
+    default: started
+  before:
+    description: For O(perform=record) and O(perform=act), what was found before the step.
+    type: dict
+  error:
+    description: For O(perform=record) with O(status=failed), why. The task then fails with a sentence that tells it.
+    type: str
+seealso:
+  - module: maintenance.azure.drain_plan
+  - module: maintenance.azure.drain_journal
+"""
+
+EXAMPLES = r"""
+- name: Stop the services
+  maintenance.azure.drain_step:
+    plan: "{{ drain_result }}"
+    position: "{{ drain_step.position }}"
+  register: drain_result
+"""
+
+RETURN = r"""
+state:
+  description: State of the journal after this.
+  type: str
+  returned: always
+steps:
+  description: What became of the steps so far.
+  type: list
+  elements: dict
+  returned: always
+done:
+  description: What was changed, or would be in check mode, in words.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.maintenance.azure.plugins.module_utils._drain_host import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import ORDER, step_options
+from ansible_collections.maintenance.azure.plugins.module_utils._journal import JournalError
+from ansible_collections.maintenance.azure.plugins.module_utils._step_runner import StepRunner, Unhealthy
+
+
+def main():
+    module = AnsibleModule(argument_spec=step_options(), supports_check_mode=True)
+    order = module.params["plan"][ORDER]
+    try:
+        result = carried_out(order, StepRunner(order.get("journal"), order.get("run_id"), module.check_mode))
+    except Unhealthy as error:
+        module.fail_json(msg=str(error), health=error.results)
+    except (StepError, JournalError) as error:
+        module.fail_json(msg=str(error))
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
+    module.exit_json(**result)
+
+
+def carried_out(order, runner):
+    """What the controller half asks for."""
+    perform, step, timeout = order["perform"], order.get("step"), order.get("timeout")
+    finished, final = order.get("finished") or (), order.get("final")
+    if perform == "look":
+        return runner.look(step, timeout)
+    if perform == "act":
+        return runner.act(order["direction"], step, timeout)
+    if perform == "finish":
+        return runner.finish(finished, final, order.get("health") or (), timeout)
+    if perform == "record":
+        return runner.record_only(order["direction"], step, order["status"], finished, order.get("error"))
+    return getattr(runner, order["direction"])(step, timeout, finished, final)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The step `kubernetes` against a double of the few answers of a cluster that kubernetes.core asks for."""
+
+from __future__ import annotations
+
+import http.server
+import importlib.util
+import json
+import re
+import subprocess
+import threading
+
+import pytest
+from ansible_run import environment, inventory, play
+
+DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
+RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
+
+
+class Cluster:
+    def __init__(self) -> None:
+        self.nodes = {name: {"unschedulable": name == "cordoned"} for name in ("plain", "cordoned", "stuck")}
+        self.pods = {
+            "app": ("plain", "ReplicaSet", True),
+            "agent": ("plain", "DaemonSet", True),
+            "kubelet-own": ("plain", "Node", True),
+            "guarded": ("stuck", "ReplicaSet", False),
+        }
+
+    def answer(self, method, path, body):
+        if path == "/version":
+            return {"major": "1", "minor": "30", "gitVersion": "v1.30.0"}
+        if path == "/api":
+            return {"kind": "APIVersions", "versions": ["v1"]}
+        if path == "/apis":
+            return {"kind": "APIGroupList", "groups": []}
+        if path == "/api/v1":
+            verbs = ["get", "list", "patch", "create"]
+            kinds = {"nodes": ("Node", False), "pods": ("Pod", True)}
+            resources = [
+                {"name": name, "singularName": "", "namespaced": spaced, "kind": kind, "verbs": verbs}
+                for name, (kind, spaced) in kinds.items()
+            ]
+            return {"kind": "APIResourceList", "groupVersion": "v1", "resources": resources}
+        if node := re.fullmatch("/api/v1/nodes/([a-z]+)", path):
+            spec = self.nodes[node.group(1)]
+            if method == "PATCH":
+                spec.update(json.loads(body)["spec"])
+            return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": node.group(1)}, "spec": spec}
+        if eviction := re.fullmatch("/api/v1/namespaces/default/pods/([a-z-]+)/eviction", path):
+            if self.pods[eviction.group(1)][2]:
+                del self.pods[eviction.group(1)]
+            return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+        if pod := re.fullmatch("/api/v1/namespaces/default/pods/([a-z-]+)", path):
+            return self.pod(pod.group(1)) if pod.group(1) in self.pods else None
+        if path.startswith("/api/v1/pods?"):
+            node = re.search("spec.nodeName(?:=|%3D)([a-z]+)", path).group(1)
+            items = [self.pod(name) for name, pod in self.pods.items() if pod[0] == node]
+            return {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items}
+        return None
+
+    def pod(self, name):
+        node, owner, _may_go = self.pods[name]
+        reference = {"apiVersion": "v1", "kind": owner, "name": "owner", "uid": "u", "controller": True}
+        mirror = {"kubernetes.io/config.mirror": "x"} if owner == "Node" else {}
+        metadata = {"name": name, "namespace": "default", "uid": name, "ownerReferences": [reference]}
+        return {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {**metadata, "annotations": mirror},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Running"},
+        }
+
+
+def has_collection(folder):
+    command = ["ansible-doc", "-t", "module", "-l", "kubernetes.core"]
+    answer = subprocess.run(command, env=environment(folder), capture_output=True, text=True, check=False)
+    return "k8s_drain" in answer.stdout
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    if not has_collection(tmp_path) or importlib.util.find_spec("kubernetes") is None:
+        pytest.skip("kubernetes.core or its Python package kubernetes is not installed here")
+    double = Cluster()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def reply(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            document = double.answer(self.command, self.path, body)
+            text = json.dumps(document or {"kind": "Status", "apiVersion": "v1", "code": 404}).encode()
+            self.send_response(404 if document is None else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = reply  # noqa: N815
+
+        def log_message(self, *_unused):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tmp_path / "kubeconfig").write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+                "users": [{"name": "u", "user": {}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "current-context": "x",
+            }
+        )
+    )
+    yield double
+    server.shutdown()
+    server.server_close()
+
+
+def hosts(folder, *names):
+    step = {"node": "{{ inventory_hostname }}", "kubeconfig": f"{folder}/kubeconfig", "timeout": 2}
+    own = {
+        "drain_journal": str(folder) + "/{{ inventory_hostname }}/journal.json",
+        "drain_steps": [{"kubernetes": step}],
+        "maintenance_endpoint": "",
+    }
+    return inventory(folder, dict.fromkeys(names, own))
+
+
+def test_drain_look_again_and_restore(tmp_path, cluster):
+    book = hosts(tmp_path, "plain", "cordoned", "stuck")
+    run = play(tmp_path, book, DRAIN)
+    failed = {line["host"]: line["result"] for line in run.results if line["outcome"] == "failed"}
+    assert set(failed) == {"stuck"}, run.output
+    assert "Pods are still on the node stuck: guarded" in failed["stuck"]["msg"]
+    assert set(cluster.pods) == {"agent", "kubelet-own", "guarded"}
+    assert all(node["unschedulable"] for node in cluster.nodes.values())
+
+    restored = play(tmp_path, book, RESTORE)
+    assert restored.code == 0, restored.output
+    # One that was cordoned before we came stays so.
+    cordoned = {name: node["unschedulable"] for name, node in cluster.nodes.items()}
+    assert cordoned == {"plain": False, "cordoned": True, "stuck": False}
+
+
+def test_without_the_collection(tmp_path):
+    if has_collection(tmp_path):
+        pytest.skip("kubernetes.core is installed here")
+    run = play(tmp_path, hosts(tmp_path, "plain"), DRAIN)
+    assert run.code == 2
+    assert "needs the collection kubernetes.core on the controller" in run.output
+    assert not (tmp_path / "plain").exists()

@@ -1,0 +1,289 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a list of steps is right, and what is left to do of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import (
+    end_of_time,
+    nearest_deadline,
+    work_to_drain,
+    work_to_restore,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import BUILT_IN, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
+    SPECS,
+    BadSteps,
+    Step,
+    checked_health,
+    checked_steps,
+    fixed_waits,
+    leaves_nothing,
+    place_of,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+HAPROXY = {"backend": "web", "server": "web-1"}
+
+
+def only(item, own=None, events=()):
+    return checked_steps([item], own or {}, events)[0]
+
+
+def test_every_kind_has_its_folder():
+    assert {folder.name for folder in BUILT_IN.iterdir()} == set(SPECS)
+    for kind in SPECS:
+        assert {"drain.yml", "restore.yml"} <= {file.name for file in (BUILT_IN / kind).iterdir()}
+
+
+def test_defaults_are_filled_in_and_types_converted():
+    step = only({"connections": {"ports": ["443"]}})
+    assert step == Step("connections", {"ports": [443], "at_most": 0, "timeout": 60, "on_timeout": "fail"})
+
+
+@pytest.mark.parametrize(
+    ("item", "complaint"),
+    [
+        ("services", "a step is one key"),
+        ({}, "a step is one key"),
+        ({"log": {"message": "x"}, "services": {}}, "the keys log, services"),
+        ({"sevrices": {}}, "there is no kind sevrices. The kinds are checkpoint, .*tasks"),
+        ({"services": ["nginx"]}, "services takes arguments by name"),
+        ({"services": None}, "missing required arguments: names"),
+        ({"services": {"names": []}}, "names is empty"),
+        ({"services": {"names": ["a"], "timout": 3}}, "there is no argument timout"),
+        ({"services": {"names": ["a"], "timeout": 0}}, "timeout must be at least 1 second"),
+        ({"connections": {"ports": [70000]}}, "70000 is not a port"),
+        ({"connections": {"ports": ["http"]}}, "ports"),
+        ({"load_balancer": {}}, "exactly one of haproxy, nginx, probe_file"),
+        ({"load_balancer": {"haproxy": HAPROXY, "nginx": {"upstream_file": "/x", "server": "x"}}}, "exactly one of"),
+        (
+            {"load_balancer": {"haproxy": {**HAPROXY, "server": "x; shutdown sessions"}}},
+            "can't be the name of a server",
+        ),
+        ({"load_balancer": {"haproxy": {**HAPROXY, "sokcet": "x"}}}, "there is no argument .*sokcet"),
+        ({"failover": {}}, "exactly one of command, patroni"),
+        ({"command": {}}, "at least one of drain, restore"),
+        ({"command": {"drain": ""}}, "command: drain is empty"),
+        ({"command": {"drain": {"a": 1}}}, "a command line or a list of words"),
+        ({"command": {"drain": []}}, "a command line or a list of words"),
+        ({"tasks": {}}, "at least one of drain, restore"),
+    ],
+)
+def test_mistakes_are_named(item, complaint):
+    with pytest.raises(BadSteps, match=rf"drain_steps, step 2: .*{complaint}"):
+        checked_steps([{"log": {"message": "x"}}, item], {})
+
+
+@pytest.mark.parametrize("items", ["log", {"log": {}}, None, 3])
+def test_steps_are_a_list(items):
+    with pytest.raises(BadSteps, match="must be a list of steps"):
+        checked_steps(items, {})
+
+
+def test_own_kinds_take_what_they_say_and_go_before_ours():
+    assert only({"ring": {"a": 1}}, {"ring": None}).arguments == {"a": 1}
+    spec = {"a": {"type": "int", "default": 5}}
+    assert only({"ring": {}}, {"ring": spec}).arguments == {"a": 5}
+    assert only({"log": {"a": "1"}}, {"log": spec}).arguments == {"a": 1}
+    with pytest.raises(BadSteps, match="there is no argument b"):
+        only({"ring": {"b": 1}}, {"ring": spec})
+    with pytest.raises(BadSteps, match="log, ring, services"):
+        only({"rnig": {}}, {"ring": None})
+
+
+EVENT = {"description": "Host; rm -rf /", "type": "Reboot", "id": "A-1", "resources": ["web 1"], "seconds_left": 3}
+
+
+@pytest.mark.parametrize("text", [EVENT["description"], EVENT["resources"][0]])
+def test_text_of_azure_is_one_word_or_none(text):
+    with pytest.raises(BadSteps, match=r"comes from Azure.* Give the command as a list"):
+        only({"command": {"drain": f"say {text}"}}, events=[EVENT])
+    assert only({"command": {"drain": ["say", text]}}, events=[EVENT])
+    assert only({"command": {"drain": "say Reboot A-1"}}, events=[EVENT])
+
+
+def test_health_checks():
+    checks = checked_health([{"uri": {"url": "http://x/"}}, {"port": "80"}, {"service": "nginx", "timeout": 5}])
+    assert [check["timeout"] for check in checks] == [60, 60, 5]
+    assert checks[0]["uri"]["status_code"] == [200]
+    for bad, complaint in (
+        ({}, "exactly one of uri, command, port, service"),
+        ({"port": 1, "service": "x"}, "exactly one of"),
+        ({"prot": 1}, "there is no argument prot"),
+        ("x", "expected one of"),
+        ({"port": 1, "interval": 0}, "at least 1 second"),
+    ):
+        with pytest.raises(BadSteps, match=f"restore_health, check 1: .*{complaint}"):
+            checked_health([bad])
+
+
+def test_where_a_step_is_done():
+    assert place_of("load_balancer", {"haproxy": {**HAPROXY, "host": "lb1"}}, "web") == "lb1"
+    assert place_of("load_balancer", {"haproxy": {**HAPROXY, "host": "web"}}, "web") is None
+    assert place_of("load_balancer", {"probe_file": {"path": "/x"}}, "web") is None
+    assert place_of("services", {"names": ["x"]}, "web") is None
+
+
+def test_waits_that_are_known_beforehand():
+    assert fixed_waits([Step("load_balancer", {"probe_file": {"wait": 30}}), Step("services", {})]) == 30
+
+
+def test_own_folders(tmp_path):
+    for kind in ("ring", "log"):
+        (tmp_path / "kinds" / kind).mkdir(parents=True)
+        (tmp_path / "kinds" / kind / "drain.yml").touch()
+    (tmp_path / "kinds" / "notes").mkdir()
+    folders = Folders.found(["kinds"], str(tmp_path), "web")
+    assert set(folders.own) == {"ring", "log"}
+    assert folders.placed_to_drain("ring", {})["tasks"] == str(tmp_path / "kinds" / "ring" / "drain.yml")
+    assert folders.placed_to_drain("services", {})["file"].endswith("steps/services/drain.yml")
+    elsewhere = folders.placed_to_drain("load_balancer", {"haproxy": {"host": "lb1"}})
+    assert (elsewhere["file"].endswith("drain_elsewhere.yml"), elsewhere["host"]) == (True, "lb1")
+    with pytest.raises(BadSteps, match=r"there is no file .*restore\.yml"):
+        folders.placed_to_restore("ring", {})
+    with pytest.raises(BadSteps, match="no such kind here"):
+        folders.placed_to_restore("gone", {})
+    with pytest.raises(BadSteps, match="there is no directory"):
+        Folders.found(["nowhere"], str(tmp_path), "web")
+
+
+def placed(kind, _arguments):
+    return {"file": f"{kind}.yml", "host": None, "by_tasks": kind == "tasks", "own_kind": False}
+
+
+def journal_with(*records, state="draining"):
+    data = begun(None, [], "r", "b", "t")
+    recorded(data, [{"before": {}, **record} for record in records], "t")
+    return {**data, "state": state}
+
+
+COMMAND = Step("command", {"drain": "a", "restore": "b"})
+TASKS = Step("tasks", {"drain": "x.yml", "restore": "y.yml"})
+LOG = Step("log", {"message": "x"})
+
+
+def record(number, step, status="done"):
+    return {"number": number, "kind": step.kind, "arguments": step.arguments, "status": status}
+
+
+def test_a_new_drain_does_all():
+    work = work_to_drain([LOG, TASKS, COMMAND], journal_with(), placed)
+    assert [(item["number"], item["finished"], item["final"]) for item in work] == [
+        (1, [], None),
+        (2, [], None),
+        (3, [2], "drained"),
+    ]
+
+
+def test_what_is_done_is_left_out_and_what_was_removed_is_kept():
+    journal = journal_with(record(1, LOG), record(2, COMMAND, "failed"))
+    work = work_to_drain([TASKS, COMMAND], journal, placed)
+    assert [(item["kind"], item["number"]) for item in work] == [("tasks", 3), ("command", 2)]
+
+
+def test_two_equal_steps_are_two():
+    work = work_to_drain([LOG, LOG], journal_with(record(1, LOG)), placed)
+    assert [item["number"] for item in work] == [2]
+
+
+def test_tasks_at_the_end_need_a_last_write():
+    work = work_to_drain([TASKS], journal_with(), placed)
+    assert [(item["kind"], item["finished"], item["final"]) for item in work] == [
+        ("tasks", [], None),
+        ("journal", [1], "drained"),
+    ]
+    assert work[-1]["file"] == "finish.yml"
+
+
+def test_nothing_to_do():
+    assert [item["kind"] for item in work_to_drain([], journal_with(), placed)] == ["journal"]
+    assert work_to_drain([LOG], journal_with(record(1, LOG), state="drained"), placed) == []
+
+
+def test_restore_goes_backwards_and_skips_what_has_nothing_to_undo():
+    journal = journal_with(
+        record(1, LOG), record(2, COMMAND), record(3, TASKS, "started"), record(4, COMMAND, "undone")
+    )
+    work = work_to_restore(journal, False, placed)
+    assert [(item["number"], item["finished"], item["final"]) for item in work] == [(3, [], None), (2, [1], "closed")]
+    with_health = work_to_restore(journal, True, placed)
+    assert [(item["kind"], item["final"]) for item in with_health][-1] == ("journal", "closed")
+    assert with_health[-1]["finished"] == [1]
+
+
+def test_positions_count_what_is_left():
+    """A host with less to do must not have items that another has later in its list."""
+    journal = journal_with(record(1, LOG), record(2, COMMAND))
+    assert [item["position"] for item in work_to_drain([LOG, COMMAND, TASKS], journal, placed)] == [0, 1]
+    assert [item["position"] for item in work_to_restore(journal, True, placed)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "nothing"),
+    [
+        ("connections", {}, True),
+        ("log", {"message": "x"}, True),
+        ("log", {"restore_message": "x"}, False),
+        ("command", {"drain": "x"}, True),
+        ("failover", {"patroni": {"switch_back": True}}, False),
+        ("failover", {"command": "x"}, True),
+        ("services", {"names": ["x"]}, False),
+        ("load_balancer", {"haproxy": {}}, False),
+        ("kubernetes", {"node": "x"}, False),
+    ],
+)
+def test_what_leaves_nothing(kind, arguments, nothing):
+    assert leaves_nothing(kind, arguments) is nothing
+
+
+def test_the_nearest_deadline_bounds_the_drain():
+    events = [{"not_before": None}, {"not_before": "1970-01-01T00:02:00Z"}, {"not_before": "1970-01-01T00:01:00Z"}]
+    assert nearest_deadline(events) == 60
+    assert nearest_deadline([{"not_before": None}]) is None
+    assert end_of_time(10, 600, 5, 60) == 55
+    assert end_of_time(10, 20, 5, 60) == 30
+    assert end_of_time(10, 20, 5, None) == 30
+
+
+STEPS = st.lists(st.sampled_from([LOG, COMMAND, TASKS, Step("services", {"names": ["a"]})]), max_size=8)
+
+
+@given(STEPS, STEPS, st.integers(0, 8))
+def test_a_restore_undoes_each_step_once_whatever_was_interrupted(first, second, stop):
+    """Drain some, be stopped, drain another list, restore: every step of the journal is undone exactly once."""
+    journal = journal_with()
+    for steps, count in ((first, stop), (second, None)):
+        for item in work_to_drain(steps, journal, placed)[:count]:
+            records = [{"number": number, "status": "done"} for number in item["finished"]]
+            if "number" in item:
+                records.append({**item, "status": "started" if item["by_tasks"] else "done"})
+            recorded(journal, records, "t")
+    assert all(step["status"] == "done" for step in journal["steps"] if step["kind"] != "tasks")
+    undone = []
+    for item in work_to_restore(journal, False, placed):
+        undone += [*item["finished"], *([item["number"]] if "number" in item else [])]
+    assert sorted(undone) == [step["number"] for step in journal["steps"]]
+    real = [number for number in undone if not leaves_nothing(*_named(journal, number))]
+    assert real == sorted(real, reverse=True)
+
+
+def _named(journal, number):
+    step = next(one for one in journal["steps"] if one["number"] == number)
+    return step["kind"], step["arguments"]
+
+
+def test_the_guide_names_every_kind_and_argument():
+    guide = (BUILT_IN.parents[3] / "docs" / "drain-steps.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"[a-z_]+", guide))
+    for kind, spec in SPECS.items():
+        names = {kind, *spec}
+        for option in spec.values():
+            names |= set(option.get("options", ()))
+        assert names - words == set(), kind
