@@ -118,7 +118,8 @@ class ActionModule(ActionBase):
             reason = f"drain_timeout is {self.options['timeout']} s"
         needed = f", and the steps wait for {waits} s" if waits else ""
         raise AnsibleActionFail(
-            f"{self.host} can't be drained in time: {reason}{needed}. Nothing was done to it by this run"
+            f"{self.host} can't be drained in time: {reason}{needed}. Nothing was done to it by this run",
+            result={"late": True},
         )
 
     def _journal(self, state: str, **more: t.Any) -> dict[str, t.Any]:

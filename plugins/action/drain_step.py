@@ -55,11 +55,16 @@ class ActionModule(ActionBase):
         self.item = next(one for one in self.plan["work"] if one["position"] == self.options["position"])
         left = self.plan["deadline"] - time.time()
         if left <= 0 and self.perform != "record":
-            return wrap_var(_slim({**self.plan, "failed": True, "changed": False, "msg": self._out_of_time()}))
+            return wrap_var(
+                _slim({**self.plan, "failed": True, "changed": False, "late": True, "msg": self._out_of_time()})
+            )
         warnings = self._tell_webhook(left)
         arguments = {"plan": {ORDER: self._order(max(left, 1))}, "position": self.options["position"]}
         answer = self._execute_module(module_name=MODULE, module_args=arguments, task_vars=self.task_vars)
         result = self._result(answer)
+        if result.get("failed") and time.time() >= self.plan["deadline"]:
+            # A step that was cut short, whatever it said then.
+            result["late"] = True
         if warnings:
             result["warnings"] = [*result.get("warnings", []), *warnings]
         return wrap_var(_slim(result) if result.get("failed") else result)

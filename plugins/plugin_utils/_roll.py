@@ -56,8 +56,10 @@ def wave_orders(
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
+        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
+        too_late = any(drains.get(host) == "late" for host in hosts)
         for host in hosts:
-            _give(orders[host], event, blocked)
+            _give(orders[host], event, blocked, too_late)
     for order in orders.values():
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["restore"] = _is_restored(order, on_failed_drain)
@@ -85,7 +87,7 @@ def _blocked_by(event: Mapping[str, t.Any], hosts: Iterable[str], drains: Mappin
     return [host for host in hosts if drains.get(host, "lost") != "drained"]
 
 
-def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str]) -> None:
+def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late: bool) -> None:
     if event["action"] == "ignore":
         return
     started = event["status"] != "Scheduled"
@@ -97,8 +99,7 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str]) -> None:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
     if event["vanishing"]:
         order["vanishes"] = order["vanishes"] or event["id"] not in order["blocked"]
-    elif event["id"] not in order["blocked"] or order["drain"] == "late":
-        # What could not be drained in time stays as it is until the event has come and gone by itself.
+    elif event["id"] not in order["blocked"] or too_late:
         order["wait"].append(event["id"])
 
 

@@ -85,6 +85,21 @@ def test_every_unfinished_event_of_a_host_is_waited_for_before_it_is_restored(ma
                     assert event["id"] in order["wait"]
 
 
+def test_who_is_late_waits_for_the_event_and_so_do_its_neighbours():
+    event = {
+        "id": "E",
+        "hosts": ["a", "b"],
+        "action": "drain",
+        "status": "Scheduled",
+        "uncovered": [],
+        "approvable": True,
+        "vanishing": False,
+    }
+    orders = _roll.wave_orders([event], ["a", "b"], {"a": "drained", "b": "late"})
+    assert [order["wait"] for order in orders.values()] == [["E"], ["E"]]
+    assert all(order["restore"] and not order["approve_drained"] for order in orders.values())
+
+
 PLAN = {
     "waves": [
         {"number": 1, "hosts": ["a", "b"], "domains": ["update domain 0"], "warnings": []},

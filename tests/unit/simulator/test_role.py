@@ -47,7 +47,7 @@ def test_the_guide_names_all_that_the_program_knows(table):
 
 def test_the_guide_names_every_option_and_endpoint():
     source = PROGRAM.read_text(encoding="utf-8")
-    options = names_after(r'add_argument\("(--[a-z-]+)"', source)
+    options = names_after(r'add_argument\(\s*"(--[a-z-]+)"', source)
     endpoints = {path.strip("^$") for path in names_after(r'\("(?:GET|POST|DELETE)", r"\^(/[a-z]+)\$"', source)}
     assert len(options) > 10
     assert len(endpoints) > 5

@@ -21,8 +21,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils import _kind_hap
 
 # Systemd is not the first process where these tests run, so a file plays its part; the lab has the real one.
 SYSTEMCTL = """#!%s
-import json, pathlib, sys
+import fcntl, json, pathlib, sys
 store = pathlib.Path(__file__).with_name("units.json")
+# All hosts of a test are this machine, and come at the same time.
+lock = store.with_name("lock").open("w")
+fcntl.flock(lock, fcntl.LOCK_EX)
 units = json.loads(store.read_text())
 verb, names = sys.argv[1], sys.argv[sys.argv.index("--") + 1:]
 verb = sys.argv[2] if verb.startswith("-") else verb

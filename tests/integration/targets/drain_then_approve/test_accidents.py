@@ -108,6 +108,24 @@ def test_a_drain_that_fails(fleet):
     assert summary["left"]["drained"] == fleet.drained_hosts()
 
 
+def test_a_drain_that_cannot_be_done_in_time(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=60, dwell=1)
+    fleet.host_vars["web-3"]["drain_steps"] = [
+        {"command": {"drain": fleet.note("drain", "web-3"), "restore": fleet.note("restore", "web-3")}},
+        {"command": {"drain": ["sleep", "3"]}},
+        {"command": {"drain": "/bin/true"}},
+    ]
+    fleet.host_vars["web-3"]["drain_timeout"] = 2
+    run = fleet.roll()
+    assert (run.code, fleet.approvals()) == (2, [])
+    over = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]
+    for host in ("web-0", "web-3"):
+        restored = [at for word, name, at in fleet.notes() if (word, name) == ("restore", host)]
+        assert restored, f"{host} was never restored"
+        assert restored[0] > over[0]
+    assert fleet.drained_hosts() == []
+
+
 def test_the_drained_hosts_of_a_failed_event_can_be_left(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     fleet.host_vars["web-3"]["drain_steps"] = [{"command": {"drain": "/bin/false"}}]
