@@ -23,6 +23,10 @@ from ansible_collections.maintenance.azure.plugins.module_utils import _exchange
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"
+# Said before anything is asked of the service: without it, nothing has been.
+BEGUN = "--maintenance.azure begins--"
+# A single argument of a command can be 128 KiB long.
+LONGEST_ARGUMENT = 100_000
 # The parts are made into modules in this order; the last one has the function that is called.
 PARTS = {"_imds": _imds, "_leases": _leases, "_exchange": _exchange}
 LOADER = f"""
@@ -34,6 +38,8 @@ for name, source in given["parts"]:
     part.__dict__.update(space)
     exec(compile(source, name, "exec"), part.__dict__)
     space[name] = part
+sys.stdout.write("{BEGUN}\\n")
+sys.stdout.flush()
 print("{MARK}" + json.dumps(part.exchange(given["request"])) + "{MARK}")
 """
 ANY_PYTHON = '"$(command -v python3 || command -v /usr/libexec/platform-python || echo python)"'
@@ -53,20 +59,18 @@ def run_quickly(action: ActionBase, request: dict[str, t.Any], task_vars: dict[s
         return None
     payload = json.dumps({"parts": _parts(), "request": request}).encode()
     argument = base64.b64encode(zlib.compress(payload, 9)).decode()
+    if len(argument) > LONGEST_ARGUMENT:
+        return None
     command = f"{python} -c {shlex.quote(LOADER)} {argument}"
     environment = action._compute_environment_string()
     result = action._low_level_execute_command(f"{environment} {command}" if environment else command)
     found = re.search(f"{MARK}(.*){MARK}", result["stdout"], re.DOTALL)
     if found:
         return json.loads(found.group(1))
-    if _never_began(result):
+    if BEGUN not in result["stdout"]:
+        # No Python, no shell as we know it: the module may find a way.
         return None
     return {"failed": True, "msg": f"The host's answer was cut off: {result['stderr'].strip()[-300:] or result['rc']}"}
-
-
-def _never_began(result: dict[str, t.Any]) -> bool:
-    """No Python, no shell, a syntax error: nothing has been sent to the service."""
-    return result["rc"] in (126, 127) or "SyntaxError" in result["stderr"] or "ModuleNotFoundError" in result["stderr"]
 
 
 def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:

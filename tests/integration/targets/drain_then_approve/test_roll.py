@@ -148,3 +148,20 @@ def test_a_slice_of_a_job_is_refused(fleet):
     assert run.code == 2
     assert "set job slicing to 1" in run.output
     assert fleet.notes() == []
+
+
+def test_hostile_words_stay_words(fleet, tmp_path):
+    """What Azure sends goes through the plan, the facts, the journal and the summary, and is never evaluated."""
+    trap = tmp_path / "evaluated"
+    words = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}; touch TRAP #".replace("TRAP", str(trap))
+    fleet.simulator.add_event(id=words, type="Reboot", resources=["web-0"], description=words, dwell=1)
+    fleet.host_vars["web-0"]["drain_steps"] = [
+        {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}},
+        {"log": {"message": "draining for {{ maintenance_event.description }}"}},
+    ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == [words]
+    assert fleet.summary(run)["events"][words]["outcome"] == "over"
+    assert not trap.exists()
+    assert "1337" not in run.output
