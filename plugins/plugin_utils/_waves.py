@@ -143,13 +143,23 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent]) -> list[_Uni
             top = root(host)
             if top != anchor:
                 parent[top] = anchor
-    members: dict[str, list[str]] = {}
-    for host in domains:
-        members.setdefault(root(host), []).append(host)
     shared: dict[str, list[SeenEvent]] = {}
     for seen in events:
         shared.setdefault(root(next(iter(seen.hosts))), []).append(seen)
-    return [_unit(group, shared.get(top, []), domains) for top, group in members.items()]
+    # Nearly all hosts have no event, and for these there is nothing to find out.
+    linked = {host for seen in events for host in seen.hosts}
+    members: dict[str, list[str]] = {}
+    units: list[_Unit | str] = []
+    for host, domain in domains.items():
+        if host not in linked:
+            units.append(_Unit(NEVER, [host], [], (domain or f"host {host}",)))
+            continue
+        top = root(host)
+        if top not in members:
+            # Its place in the order; the unit is made when all its hosts are known.
+            units.append(top)
+        members.setdefault(top, []).append(host)
+    return [_unit(members[unit], shared[unit], domains) if isinstance(unit, str) else unit for unit in units]
 
 
 def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | None]) -> _Unit:
@@ -157,12 +167,12 @@ def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | No
     known = [domain for domain in found if domain is not None]
     if not known:
         # Nothing is known about who shares what with whom, so that nobody else may go along.
-        known = [f"event {events[0].id}" if events else f"host {hosts[0]}"]
+        known = [f"event {events[0].id}"]
     elif len(found) > 1:
         known.sort(key=natural)
         if None in found:
             known.append("no known domain")
-    return _Unit(events[0].due if events else NEVER, hosts, events, tuple(known))
+    return _Unit(events[0].due, hosts, events, tuple(known))
 
 
 def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
