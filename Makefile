@@ -25,6 +25,8 @@ unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
 PYTEST := .venv/bin/python -m pytest -n $(JOBS)
+# Tests of whole runs spend half of their time waiting.
+PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 2)
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
 
@@ -45,11 +47,11 @@ test-unit: .venv/test mirror ## Unit tests
 
 .PHONY: test-integration
 test-integration: .venv/test mirror ## Real ansible-playbook runs against the simulator
-	$(PYTEST) --dist loadfile -m "not long" tests/integration/targets $(ARGS)
+	$(PYTEST_RUNS) --dist loadfile -m "not long" tests/integration/targets $(ARGS)
 
 .PHONY: test-long
 test-long: .venv/test mirror ## Whole rolls with kills and accidents; minutes, so not part of `make test`
-	$(PYTEST) -m long tests/integration/targets $(ARGS)
+	$(PYTEST_RUNS) -m long tests/integration/targets $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow

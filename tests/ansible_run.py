@@ -51,6 +51,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "ANSIBLE_CONFIG": str(no_settings),
         "ANSIBLE_HOME": str(home / ".ansible"),
         "ANSIBLE_NOCOLOR": "1",
+        # Ansible leaves it to Python when its output gets into a file, and some tests read along.
+        "PYTHONUNBUFFERED": "1",
         "ANSIBLE_DEPRECATION_WARNINGS": "1",
         "ANSIBLE_CALLBACK_PLUGINS": str(TESTS / "callback_plugins"),
         "ANSIBLE_CALLBACKS_ENABLED": "results_file",

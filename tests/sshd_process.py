@@ -58,6 +58,8 @@ def sshd(folder: Path) -> Iterator[dict[str, Any]]:
             "ansible_port": port,
             "ansible_user": getpass.getuser(),
             "ansible_ssh_private_key_file": str(folder / "user_key"),
+            # The folder of a test has too long a name for a control socket in it.
+            "ansible_ssh_args": "-o ControlMaster=no -o ControlPath=none",
             "ansible_ssh_common_args": f"-o StrictHostKeyChecking=no -o UserKnownHostsFile={folder}/known_hosts",
         }
     finally:

@@ -161,7 +161,7 @@ def test_a_vm_in_nobody_s_inventory(fleet):
 def test_a_reading_that_fails_is_not_the_end_of_an_event(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=6)
     fleet.host_vars["web-0"]["approve_wait_timeout"] = 60
-    fleet.simulator.fault(vm="web-0", kind="empty_200", seconds=3, skip=7)
+    fleet.simulator.fault(vm="web-0", kind="empty_200", seconds=3, skip=7, method="GET")
     run = fleet.roll()
     assert run.code == 0, run.output
     finished = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]

@@ -175,6 +175,7 @@ def test_a_host_that_is_cut_off_in_the_middle_of_its_post(tmp_path, simulator, a
         )
         watcher.join()
     assert cut.is_set()
+    assert any(vm == "web_0" for vm, _approved in posts(simulator))
     assert outcome.of("Approve", "web_0")["outcome"] == "unreachable"
     taken_in = [approved for vm, approved in posts(simulator) if vm != "web_0"]
     assert taken_in == ([] if arrives else [["A1"]])

@@ -75,7 +75,7 @@ def test_waiting(tmp_path, simulator, goal):
 
 def test_a_wait_survives_bad_readings(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=6)
-    simulator.fault(kind="empty_200", seconds=3, skip=3)
+    simulator.fault(kind="empty_200", seconds=3, skip=3, method="GET")
     outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="finished", wait_timeout=60, timeout=2)
     assert outcome.code == 0, outcome.output
     assert simulator.event("A1")["status"] == "Finished"
