@@ -97,14 +97,14 @@ class ModelService:
         pass
 
 
-def approve_from(world, folder, host, fate, batch, drained, **options):
+def approve_from(world, folder, host, fate, batch, drained, service_type=ModelService, **options):
     """What one host reports, or the exception that ended its task. Hosts are called like their VMs."""
 
     def sleep(seconds):
         world.now += seconds
 
     approver = Approver(
-        service=ModelService(world, host, fate),
+        service=service_type(world, host, fate),
         election=Election(folder, prediction=options.get("predict_only", False)),
         sender=host,
         task="task",

@@ -53,39 +53,35 @@ def test_a_deletion_is_approved_by_its_own_vm_only(allow):
     assert judge(events(raw), ["A"], "web-1", ["web-0", "web-1"], allow).refused == []
 
 
-def test_an_event_that_grew_is_judged_by_the_new_list(tmp_path):
+class Meddling(approval_model.ModelService):
+    """A service whose document changes between the decision and the approval."""
+
+    def approve(self, decided_on, event_ids):
+        self.meddle(self.world.events)
+        return super().approve(decided_on, event_ids)
+
+
+def approve_while(meddle, folder):
     world = approval_model.World([raw_event("A", ["vm-0"])])
+    service = type("Service", (Meddling,), {"meddle": staticmethod(meddle)})
+    outcome = approval_model.approve_from(world, folder, "vm-0", "works", ["vm-0"], ["vm-0"], service)
+    return world, outcome
 
-    class Growing(approval_model.ModelService):
-        def approve(self, decided_on, event_ids):
-            self.world.events[0]["Resources"] = ["vm-0", "vm-1"]
-            return super().approve(decided_on, event_ids)
 
-    original = approval_model.ModelService
-    approval_model.ModelService = Growing
-    try:
-        outcome = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
-    finally:
-        approval_model.ModelService = original
+def test_an_event_that_grew_is_judged_by_the_new_list(tmp_path):
+    world, outcome = approve_while(lambda events: events[0].update(Resources=["vm-0", "vm-1"]), tmp_path)
     assert world.arrived == []
     assert outcome.refused[0]["uncovered"] == ["vm-1"]
 
 
 def test_an_event_that_was_cancelled_in_the_meantime_is_gone(tmp_path):
-    world = approval_model.World([raw_event("A", ["vm-0"])])
-
-    class Cancelling(approval_model.ModelService):
-        def approve(self, decided_on, event_ids):
-            self.world.events.clear()
-            return super().approve(decided_on, event_ids)
-
-    original = approval_model.ModelService
-    approval_model.ModelService = Cancelling
-    try:
-        outcome = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
-    finally:
-        approval_model.ModelService = original
+    _world, outcome = approve_while(lambda events: events.clear(), tmp_path)
     assert (outcome.approved, outcome.gone, outcome.problems) == ([], ["A"], [])
+
+
+def test_an_event_that_starts_in_the_meantime_is_not_sent(tmp_path):
+    world, outcome = approve_while(lambda events: events[0].update(EventStatus="Started"), tmp_path)
+    assert (world.arrived, outcome.already_started, outcome.problems) == ([], ["A"], [])
 
 
 def test_a_second_task_of_the_same_run_sends_nothing(tmp_path):
