@@ -103,6 +103,21 @@ def test_a_refusal_fails_every_host_that_meets_it_and_names_the_vms(situation):
         assert {refusal["id"]: set(refusal["uncovered"]) for refusal in outcome.refused} == expected
 
 
+@settings(max_examples=150, deadline=None)
+@given(situations())
+def test_only_the_last_that_could_have_sent_fails(situation):
+    events, order, _fates, _drained = situation
+    names = {event["EventId"]: set(event["Resources"]) for event in events}
+    _world, outcomes = run(situation)
+    for host, outcome in outcomes.items():
+        later = set(order[order.index(host) + 1 :])
+        for problem in getattr(outcome, "problems", []):
+            event_id = next(event_id for event_id in names if f" {event_id} " in problem)
+            assert not names[event_id] & later
+        for event_id, others in getattr(outcome, "left_to", {}).items():
+            assert set(others) == names[event_id] & later
+
+
 @settings(max_examples=100, deadline=None)
 @given(situations())
 def test_a_prediction_sends_nothing_and_names_one_leader(situation):
