@@ -123,7 +123,7 @@ def collect_events(hosts: Sequence[str], host_vars: HostVars) -> list[SeenEvent]
 def events_of(status: t.Any) -> list[dict[str, t.Any]]:
     """The events of a reading; none where it is not one."""
     events = status.get("events") if isinstance(status, dict) else None
-    if not isinstance(events, list):
+    if not events or not isinstance(events, list):
         return []
     return [event for event in events if isinstance(event, dict)]
 

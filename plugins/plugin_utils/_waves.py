@@ -74,7 +74,8 @@ def arrange(hosts: list[str], host_vars: HostVars, events: list[SeenEvent], limi
         if zone and not this_host.get("scale_set"):
             zones[host] = str(zone)
     rank = {host: number for number, host in enumerate(hosts)}
-    return [_wave(pack, rank, limit, domains, zones) for pack in _packs(_units(domains, events), limit)]
+    units = _units(domains, events, singly=limit is not None)
+    return [_wave(pack, rank, limit, domains, zones) for pack in _packs(units, limit)]
 
 
 def read_max_at_once(value: t.Any, count: int) -> int | None:
@@ -116,18 +117,21 @@ def _padded(digits: re.Match[str]) -> str:
 
 def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str | None:
     """The domain in words. The kind is part of it, so that zone 1 and update domain 1 are never taken for one."""
-    override = _text(variables.get("maintenance_domain")) if variables is not None else ""
-    if override:
-        return f"domain {override}"
-    update_domain = _text(this_host.get("update_domain"))
-    if update_domain:
-        return f"update domain {update_domain}"
-    zone = _text(this_host.get("zone"))
-    return f"zone {zone}" if zone else None
+    override = variables.get("maintenance_domain") if variables is not None else None
+    if override is not None and (text := _text(override)):
+        return f"domain {text}"
+    update_domain = this_host.get("update_domain")
+    if update_domain is not None and (text := _text(update_domain)):
+        return f"update domain {text}"
+    zone = this_host.get("zone")
+    return f"zone {text}" if zone is not None and (text := _text(zone)) else None
 
 
-def _units(domains: dict[str, str | None], events: list[SeenEvent]) -> list[_Unit]:
-    """Hosts that hang together through events, by union-find; in the order in which `domains` has the hosts."""
+def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool) -> list[_Unit]:
+    """Hosts that hang together through events, by union-find; in the order in which `domains` has the hosts.
+
+    Hosts without an event that share a domain are one unit, unless they may have to be taken `singly`.
+    """
     parent: dict[str, str] = {}
 
     def root(host: str) -> str:
@@ -149,10 +153,17 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent]) -> list[_Uni
     # Nearly all hosts have no event, and for these there is nothing to find out.
     linked = {host for seen in events for host in seen.hosts}
     members: dict[str, list[str]] = {}
+    idle: dict[str, list[str]] = {}
     units: list[_Unit | str] = []
     for host, domain in domains.items():
         if host not in linked:
-            units.append(_Unit(NEVER, [host], [], (domain or f"host {host}",)))
+            if domain in idle:
+                idle[domain].append(host)
+                continue
+            unit = _Unit(NEVER, [host], [], (domain or f"host {host}",))
+            units.append(unit)
+            if domain and not singly:
+                idle[domain] = unit.hosts
             continue
         top = root(host)
         if top not in members:
