@@ -108,7 +108,7 @@ def approve_from(world, folder, host, fate, batch, drained, service_type=ModelSe
         election=Election(folder, prediction=options.get("predict_only", False)),
         sender=host,
         task="task",
-        wanted=options.pop("wanted", None),
+        wanted=options.pop("wanted", {}).get(host),
         drained=lambda reading: drained,
         others=lambda: {other: other for other in batch if other != host},
         timeout=100,

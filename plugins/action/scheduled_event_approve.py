@@ -14,7 +14,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
-from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, task_key
+from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
@@ -40,7 +40,8 @@ class ActionModule(ServiceAction):
             service=service,
             election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self._task.check_mode),
             sender=self.sender,
-            task=task_key(self._task._uuid, self.options["event_ids"]),
+            # The same for all hosts, also where each of them has included the task for itself.
+            task=self._task.get_path() or self._task._uuid,
             wanted=self.options["event_ids"],
             drained=self._drained_vms,
             others=self._vms_of_the_batch,

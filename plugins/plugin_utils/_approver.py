@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import
     successors,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, Occupied
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Service, Unanswered
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
@@ -64,11 +64,18 @@ class Approver:
     reading: Reading = dataclasses.field(init=False)
 
     def run(self) -> Approval:
+        ours: list[str] | None = None
         try:
             self.reading = self.service.read()
+            ours = self._ours()
             return self._run()
         finally:
-            self.election.mark_done(self.task, self.sender)
+            self.election.mark_done(self.task, self.sender, ours)
+
+    def _ours(self) -> list[str]:
+        if self.wanted is not None:
+            return list(self.wanted)
+        return [event["id"] for event in self.reading.status["events"] if names_host(event, self.reading.vm_name)]
 
     def _run(self) -> Approval:
         judgement = self._judge(self.wanted)
@@ -203,7 +210,7 @@ class Approver:
         return outcome_of(event_id, self.reading.status["events"]) != "Scheduled"
 
     def _leave_to_others(self, event: Event, record: Record, problem: str, approval: Approval) -> None:
-        others = successors(event, self.sender, self.others(), record, self.election.done(self.task))
+        others = successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
         if others:
             approval.left_to[event["id"]] = others
         else:

@@ -18,14 +18,15 @@ import hashlib
 import json
 import os
 import time
-import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Record
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id
 
 SECONDS_BETWEEN_LOOKS = 0.1
+# No event has an empty id.
+ANY_EVENT = ""
 
 
 class Occupied(Exception):
@@ -68,18 +69,19 @@ class Election:
         except FileNotFoundError:
             return Record()
 
-    def mark_done(self, task: str, host: str) -> None:
-        """This host's task has ended: nobody is to count on it any more."""
-        folder = self._done(task)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        (folder / _digest(host)).write_text(host, encoding="utf-8")
+    def mark_done(self, task: str, host: str, event_ids: Iterable[str] | None) -> None:
+        """This host's task has ended: nobody is to count on it for these events, or for any where None are known."""
+        for event_id in [ANY_EVENT] if event_ids is None else event_ids:
+            folder = self._done(task, event_id)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            (folder / _digest(host)).write_text(host, encoding="utf-8")
 
-    def done(self, task: str) -> list[str]:
-        folder = self._done(task)
-        return [mark.read_text(encoding="utf-8") for mark in folder.iterdir()] if folder.is_dir() else []
+    def done(self, task: str, event_id: str) -> list[str]:
+        folders = [self._done(task, ANY_EVENT), self._done(task, event_id)]
+        return [mark.read_text(encoding="utf-8") for folder in folders if folder.is_dir() for mark in folder.iterdir()]
 
-    def _done(self, task: str) -> Path:
-        return self.folder / f"done-{_digest(task)}"
+    def _done(self, task: str, event_id: str) -> Path:
+        return self.folder / f"done-{_digest(task)}-{_digest(canonical_id(event_id))}"
 
     def _keep(self, event_id: str, record: Record) -> None:
         path = self._path(event_id)
@@ -107,8 +109,3 @@ def _lock(descriptor: int, deadline: float) -> None:
         if time.monotonic() >= deadline:
             raise Occupied
         time.sleep(SECONDS_BETWEEN_LOOKS)
-
-
-def task_key(*parts: t.Any) -> str:
-    """A name for one task with one set of arguments, the same on all hosts that run it."""
-    return json.dumps(parts, sort_keys=True, default=str)
