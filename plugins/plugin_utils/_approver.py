@@ -172,7 +172,10 @@ class Approver:
             _note_sent(own, self.sender)
         elif not answer.unclear:
             _forget_unclear(own)
-            return self._give_up(own, answer.problem) if answer.problem else ""
+            if answer.problem:
+                return self._give_up(own, answer.problem)
+            # The document is another one. Many hosts of a group may be approving: do not ask in a hurry.
+            self.sleep(SECONDS_BETWEEN_READINGS)
         return ""
 
     def _give_up(self, own: dict[str, Record], problem: str) -> str:
