@@ -109,13 +109,13 @@ def test_a_drain_that_fails(fleet):
 
 
 def test_a_drain_that_cannot_be_done_in_time(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=60, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=75, dwell=1)
     fleet.host_vars["web-3"]["drain_steps"] = [
         {"command": {"drain": fleet.note("drain", "web-3"), "restore": fleet.note("restore", "web-3")}},
-        {"command": {"drain": ["sleep", "3"]}},
+        {"command": {"drain": ["sleep", "15"]}},
         {"command": {"drain": "/bin/true"}},
     ]
-    fleet.host_vars["web-3"]["drain_timeout"] = 2
+    fleet.host_vars["web-3"]["drain_timeout"] = 10
     run = fleet.roll()
     assert (run.code, fleet.approvals()) == (2, [])
     over = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]
