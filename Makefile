@@ -51,7 +51,7 @@ test-integration: .venv/test mirror ## Real ansible-playbook runs against the si
 
 .PHONY: test-long
 test-long: .venv/test mirror ## Whole rolls with kills and accidents; minutes, so not part of `make test`
-	$(PYTEST_RUNS) -m long tests/integration/targets $(ARGS)
+	$(PYTEST) -m long tests/integration/targets $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow
