@@ -38,7 +38,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: test-unit test-integration lint sanity importer ## All checks below but the matrix
+test: test-unit test-integration lint docs sanity importer ## All checks below but the matrix
 	@echo "make test: all passed"
 
 .PHONY: test-unit
@@ -79,6 +79,10 @@ lint-ansible: .venv/lint mirror ## ansible-lint, which also runs yamllint
 lint-docs: .venv/lint mirror ## Changelog fragments, plugin and role documentation
 	cd $(MIRROR) && antsibull-changelog lint
 	cd $(MIRROR) && antsibull-docs lint-collection-docs --plugin-docs .
+
+.PHONY: docs
+docs: .venv/docs mirror ## The guides and a reference page for everything, as a web site in .build/docs/html
+	.venv/bin/python docs/site/build.py .build/docs
 
 .PHONY: sanity
 sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
@@ -127,6 +131,7 @@ $(PIP_CONF): $(VENV)
 .venv/runtime: $(PIP_CONF) requirements.txt
 .venv/test: .venv/runtime
 .venv/lint: .venv/test
+.venv/docs: .venv/lint
 .venv/%: tests/requirements-%.txt
 	.venv/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@

@@ -81,7 +81,8 @@ options:
         description: Why it failed.
         type: str
 seealso:
-  - ref: ansible_collections.maintenance.azure.drain_role
+  - plugin: maintenance.azure.drain
+    plugin_type: role
     description: The role that drains a host.
 """
 
