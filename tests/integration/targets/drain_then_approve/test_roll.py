@@ -142,6 +142,15 @@ def test_max_at_once(fleet):
     assert "Wave 2 of 2" in fleet.roll("--check", "-e", "maintenance_max_at_once=1").output
 
 
+def test_a_variable_asks_for_nothing_but_the_plan(fleet):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", "maintenance_plan_only=yes")
+    assert run.code == 0, run.output
+    assert "Wave 3 of 3: update domain 2" in run.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+    assert list(fleet.folder.glob("*.lock")) == []
+
+
 def test_a_slice_of_a_job_is_refused(fleet):
     fleet.event_per_domain()
     run = fleet.roll("-e", "awx_job_slice_count=2")
