@@ -17,6 +17,7 @@ Two kinds of seconds: durations of the simulated world (notice, dwell, the slow 
 import argparse
 import collections
 import contextlib
+import ctypes
 import email.utils
 import errno
 import http.client
@@ -296,6 +297,7 @@ VM_RULES = {
     "key": a_text,
     "address": a_text,
     "port": a_port,
+    "network_namespace": a_text,
     "group": a_text,
     "compute": an_object,
     "vm_id": a_text,
@@ -387,6 +389,7 @@ class Vm:
         self.key = spec.get("key", self.name)
         self.address = spec.get("address")
         self.port = spec.get("port")
+        self.network_namespace = spec.get("network_namespace")
         self.group = group
         self.index = index
         self.scope = None
@@ -568,14 +571,14 @@ class Fleet:
                 raise InputError(
                     "VM %s: %s is not an IP address" % (json.dumps(vm.key), json.dumps(vm.address))
                 ) from None
-            place = (vm.address, vm.port)
+            place = (vm.network_namespace, vm.address, vm.port)
             if vm.port != 0 and place in taken:
                 raise InputError(
                     "VMs %s and %s have the same address %s"
                     % (json.dumps(taken[place]), json.dumps(vm.key), vm.address)
                 )
             taken[place] = vm.key
-        used = {address for address, _dummy in taken}
+        used = {address for _dummy, address, _dummy in taken}
         free = (str(address) for address in ipaddress.ip_network("127.81.0.0/16").hosts())
         for vm in self.vms.values():
             while vm.address is None:
@@ -1714,8 +1717,36 @@ class Connection(http.server.BaseHTTPRequestHandler):
         """Says nothing: the control interface has the log."""
 
 
-def listening_socket(address, port, what):
-    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+CLONE_NEWNET = 0x40000000
+
+
+@contextlib.contextmanager
+def network_of(namespace):
+    """Sockets that this thread opens in the block belong to the network namespace at that path, for ever."""
+    if namespace is None:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(place):
+        if libc.setns(place, CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+    with open("/proc/thread-self/ns/net") as own, open(namespace) as other:
+        enter(other.fileno())
+        try:
+            yield
+        finally:
+            enter(own.fileno())
+
+
+def listening_socket(address, port, what, namespace=None):
+    try:
+        with network_of(namespace):
+            listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    except (OSError, AttributeError) as problem:  # no setns but on Linux
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise InputError("cannot listen in the network namespace %s for %s: %s" % (namespace, what, reason)) from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
@@ -1749,16 +1780,17 @@ class Network:
         self._sync_count = 0
         self._stopping = False
 
-    def listen(self, key, address, port, what, server):
+    def listen(self, key, address, port, what, server, namespace=None):
         """Opens a listening socket; gives its URL."""
-        listener = listening_socket(address, port, what)
-        self._places[key] = (listener.getsockname()[:2], what, server)
+        listener = listening_socket(address, port, what, namespace)
+        address, port = listener.getsockname()[:2]
+        self._places[key] = ((address, port, what, namespace), server)
         self._open(key, listener)
         return url_of(listener)
 
     def _open(self, key, listener):
         self._listeners[key] = listener
-        self._selector.register(listener, selectors.EVENT_READ, self._places[key][2])
+        self._selector.register(listener, selectors.EVENT_READ, self._places[key][1])
 
     def _close(self, key):
         listener = self._listeners.pop(key)
@@ -1806,9 +1838,9 @@ class Network:
             self._close(key)
         still_closed = set()
         for key in self._refused - refused:
-            (address, port), what, _dummy = self._places[key]
+            place, _dummy = self._places[key]
             try:
-                self._open(key, listening_socket(address, port, what))
+                self._open(key, listening_socket(*place))
             except InputError as problem:
                 print("metadata_simulator: %s" % problem, file=sys.stderr, flush=True)
                 still_closed.add(key)
@@ -1997,7 +2029,7 @@ def open_listeners(network, fleet, service, options):
             return service.answer(vm, request, client_is_there)
 
         port = options.port if vm.port is None else vm.port
-        vm.url = network.listen(vm.key, vm.address, port, "VM " + vm.key, answer)
+        vm.url = network.listen(vm.key, vm.address, port, "VM " + vm.key, answer, vm.network_namespace)
 
 
 def stop_at_end_of_input(network):

@@ -184,6 +184,7 @@ def test_help_names_every_option():
         ({"vms": [{"name": "a", "address": "here"}]}, '"here" is not an IP address'),
         ({"vms": [{"name": "a", "address": "127.0.0.9"}, {"name": "b", "address": "127.0.0.9"}]}, "same address"),
         ({"vms": [{"name": "a", "address": "192.0.2.1"}]}, "cannot listen on 192.0.2.1 port 0 for VM a"),
+        ({"vms": [{"name": "a", "network_namespace": "/no/such"}]}, "network namespace /no/such for VM a: No such"),
         ({**MINIMAL, "groups": {"g": {"kind": "herd"}}}, '"kind" must be one of "availability_set"'),
         ({**MINIMAL, "settings": {"speed": 0}}, '"speed" must be a number greater than 0'),
         ({**MINIMAL, "settings": {"haste": 1}}, 'unknown key "haste"'),
