@@ -18,11 +18,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._election import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait
 
 
 class ActionModule(ServiceAction):
@@ -97,12 +98,13 @@ class ActionModule(ServiceAction):
         return Wait(
             service=service,
             reading=reading,
-            host=self.sender,
+            complaints=Complaints(self.sender, Display().display),
             goal=self.options["wait_for"],
             event_ids=event_ids,
             wait_timeout=self.options["wait_timeout"],
             read_timeout=self.options["timeout"],
             tell=Display().display,
+            is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
         )
 
     def _result(self, approval: Approval, failures: list[str], decided_on: Reading, last: Reading) -> dict[str, t.Any]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Wait, first_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait, first_reading
 
 
 class ActionModule(ServiceAction):
@@ -30,10 +32,13 @@ class ActionModule(ServiceAction):
         self.check_seconds(options, "wait_timeout")
         self.check_ids(options)
         service = HostService(self, options, task_vars)
+        complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()
         try:
             # The VM may be down right now: that is what is waited for.
-            reading = service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"])
+            reading = (
+                service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"], complaints)
+            )
         except Unreachable as error:
             raise AnsibleConnectionFailure(str(error)) from error
         except Unanswered as error:
@@ -41,12 +46,13 @@ class ActionModule(ServiceAction):
         wait = Wait(
             service=service,
             reading=reading,
-            host=str(self._task.delegate_to or task_vars["inventory_hostname"]),
+            complaints=complaints,
             goal=options["until"],
             event_ids=options["event_ids"],
             wait_timeout=options["wait_timeout"] - (time.monotonic() - started),
             read_timeout=options["timeout"],
             tell=Display().display,
+            is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
         )
         failure = "" if self._task.check_mode else wait.until_reached()
         events = wait.reading.status["events"]

@@ -14,6 +14,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import PLAN_VARIABLES, make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
 
 
 def plan(
@@ -23,7 +24,7 @@ def plan(
     max_at_once: t.Any = None,
     drained: t.Any = (),
     uncovered: str = "refuse",
-    width: int = 80,
+    width: int = LINE_WIDTH,
 ) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)

@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_start
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import check_batch
+
+
+def wave_check(
+    batch: list[str], plan: dict[str, t.Any], outcomes: dict[str, t.Any], go_on: bool = False
+) -> dict[str, t.Any]:
+    check = check_batch(batch, plan, outcomes, go_on)
+    return {**check, "lines": render_start(check, time.time())}
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"wave_check": as_filter("wave_check", check_batch)}
+        return {"wave_check": as_filter("wave_check", wave_check)}

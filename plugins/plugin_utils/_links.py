@@ -115,7 +115,7 @@ def collect_events(hosts: Sequence[str], host_vars: HostVars) -> list[SeenEvent]
             seen.add(event.get("resources") or (), vms.scopes[host], vms)
     ours = [seen for seen in found.values() if seen.hosts]
     for seen in ours:
-        seen.due = NOW if seen.started else _due(seen.newest.get("not_before"))
+        seen.due = NOW if seen.started else moment(seen.newest.get("not_before"))
     ours.sort(key=lambda seen: (seen.due, canonical_id(seen.id)))
     return ours
 
@@ -128,7 +128,7 @@ def events_of(status: t.Any) -> list[dict[str, t.Any]]:
     return [event for event in events if isinstance(event, dict)]
 
 
-def _due(not_before: t.Any) -> float:
+def moment(not_before: t.Any) -> float:
     """When the event may begin. Undated is now, as it can't be said to be later."""
     if not isinstance(not_before, str):
         return NOW

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import textwrap
 import typing as t
 from collections.abc import Mapping
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._links import NOW, moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH, clock, wrapped
 
 _MOST = 8
 _DEEDS = {
@@ -18,25 +19,15 @@ _DEEDS = {
     "wait": "wait until it is over and the hosts are back",
     "restore": "restore {hosts}",
 }
+_START_DEEDS = {"drain": "drain {count}", "approve": "approve", "wait": "wait until it is over", "restore": "restore"}
 
 
-def render_plan(plan: Mapping[str, t.Any], width: int = 80) -> list[str]:
+def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]:
     """Lines of at most `width` characters, as far as names allow."""
     lines: list[str] = []
 
     def say(text: str, indent: int = 0) -> None:
-        # What Azure sent may hold anything: a terminal gets to see letters only.
-        clean = "".join(letter if letter.isprintable() else " " for letter in text)
-        lines.extend(
-            textwrap.wrap(
-                clean,
-                max(width, 40),
-                initial_indent=" " * indent,
-                subsequent_indent=" " * (indent + 2),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+        lines.extend(wrapped(text, width, indent))
 
     waves = plan["waves"]
     for text in _leftovers(plan):
@@ -44,7 +35,7 @@ def render_plan(plan: Mapping[str, t.Any], width: int = 80) -> list[str]:
     if not waves:
         say("No wave: no host that was read needs a drain or an approval.")
     for wave in waves:
-        say(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave)}")
+        say(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, wave['seconds_left'])}")
         say(f"{_hosts(wave['hosts'])}", 2)
         for event in wave["events"]:
             for indent, text in _event(event):
@@ -60,14 +51,21 @@ def render_plan(plan: Mapping[str, t.Any], width: int = 80) -> list[str]:
     return lines
 
 
-def clock(seconds: int) -> str:
-    """Minutes and seconds, as people read a countdown; longer times in coarser words."""
-    minutes, rest = divmod(max(0, seconds), 60)
-    hours, minutes_left = divmod(minutes, 60)
-    days, hours_left = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours_left} h"
-    return f"{hours} h {minutes_left} min" if hours else f"{minutes}:{rest:02d} min"
+def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
+    """Where a roll is, before its next batch begins: what `check_batch` found, for somebody at the terminal."""
+    wave = check["wave"]
+    if check["stop"] or wave is None:
+        return wrapped(check["stop"])
+    due = moment(wave["deadline"])
+    left = None if due == NOW or wave["underway"] else int(due - now)
+    lines = wrapped(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, left)}")
+    lines += wrapped(_hosts(wave["hosts"]), indent=2)
+    for event in wave["events"][:_MOST]:
+        deeds = [_START_DEEDS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
+        lines += wrapped(f"{event['type']} {event['id']}: {', '.join(deeds)}", indent=2)
+    if len(wave["events"]) > _MOST:
+        lines.append(f"  and {_counted(len(wave['events']) - _MOST, 'more event')}")
+    return lines
 
 
 def _leftovers(plan: Mapping[str, t.Any]) -> list[str]:
@@ -81,13 +79,13 @@ def _leftovers(plan: Mapping[str, t.Any]) -> list[str]:
     return said
 
 
-def _when(wave: Mapping[str, t.Any]) -> str:
+def _when(wave: Mapping[str, t.Any], left: int | None) -> str:
     if wave["underway"]:
         started = any(event["status"] == "Started" for event in wave["events"])
         return "already started" if started else "due now"
-    if wave["seconds_left"] is None:
+    if left is None:
         return f"due at {wave['deadline']}"
-    return f"due in {clock(wave['seconds_left'])} ({wave['deadline']})"
+    return f"due in {clock(left)} ({wave['deadline']})"
 
 
 def _title(event: Mapping[str, t.Any]) -> str:
@@ -122,7 +120,11 @@ def _strangers(event: Mapping[str, t.Any]) -> str:
 
 
 def _hosts(hosts: list[str]) -> str:
-    return f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {some_of(hosts, _MOST)}"
+    return f"{_counted(len(hosts), 'host')}: {some_of(hosts, _MOST)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _sentence(text: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import some_of
+
 Order = dict[str, t.Any]
 Outcome = dict[str, t.Any]
 
@@ -234,7 +236,9 @@ def summary_lines(summary: Mapping[str, t.Any]) -> list[str]:
     for state, words in _STATES.items():
         names = [host for host, outcome in hosts.items() if outcome["state"] == state]
         if names:
-            lines.append(f"{words}: {_listed(names)}.")
+            # What went well is counted; what somebody has to look at is named.
+            listed = _listed(names) if state in BAD_STATES else some_of(names, 8)
+            lines.append(f"{words}: {listed}.")
     lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]
     if summary["stopped"]:
         lines.append(f"The roll was stopped. {summary['stopped']}")

@@ -21,20 +21,45 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._service import 
     Unanswered,
     Unreachable,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, wrapped
 
 # Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 5.0
-SECONDS_BETWEEN_LINES = 30
+# A host that is not there says so when it begins, and then rarely: many may be rebooting.
+SECONDS_BETWEEN_COMPLAINTS = 300
+LONGEST_COMPLAINT = 200
 # A reading that takes longer is given up and asked for again: there is time.
 SECONDS_PER_READING = 130.0
 # A VM that is meant to vanish and can't be reached so often in a row has done so.
 FAILURES_OF_A_VANISHED_VM = 3
+_GOALS = {"started": "it starts", "finished": "it is over"}
+
+
+@dataclasses.dataclass
+class Complaints:
+    """Tells that a host does not answer, and that it does again."""
+
+    host: str
+    tell: Callable[[str], None]
+    at: float | None = None
+
+    def update(self, trouble: str, now: float) -> None:
+        if not trouble:
+            if self.at is not None:
+                self.tell(f"[{self.host}] answers again.")
+            self.at = None
+        elif self.at is None or now - self.at >= SECONDS_BETWEEN_COMPLAINTS:
+            self.at = now
+            text = " ".join(trouble.split())
+            self.tell("\n".join(wrapped(f"[{self.host}] does not answer, trying on: {text[:LONGEST_COMPLAINT]}")))
 
 
 def first_reading(
     service: Service,
     wait_timeout: float,
+    complaints: Complaints,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Reading:
@@ -43,9 +68,10 @@ def first_reading(
     while True:
         try:
             return service.read(max(1.0, min(SECONDS_PER_READING, deadline - clock())))
-        except (Unreachable, Unanswered):
+        except (Unreachable, Unanswered) as error:
             if clock() + LONGEST_PAUSE >= deadline:
                 raise
+            complaints.update(str(error), clock())
             service.reconnect()
             sleep(LONGEST_PAUSE)
 
@@ -56,18 +82,19 @@ class Wait:
 
     service: Service
     reading: Reading
-    host: str
+    complaints: Complaints
     goal: str
     event_ids: list[str]
     wait_timeout: float
     read_timeout: float
     tell: Callable[[str], None]
+    # Whether a notice about an event is worth a line, see NoticeBoard.
+    is_news: Callable[[str, str], bool]
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     known: dict[str, Event] = dataclasses.field(default_factory=dict)
     trouble: str = ""
     failures_in_a_row: int = 0
-    told: tuple[str, float] = ("", 0.0)
 
     def until_reached(self) -> str:
         """Returns why the wait failed; nothing where every event got as far as it should."""
@@ -124,22 +151,42 @@ class Wait:
         event = self.known.get(canonical_id(event_id))
         outcome = self._outcome(event_id)
         text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
-        holding = convoy(event, self.reading.status["events"]) if event and outcome == "Scheduled" else []
-        if holding:
-            names = ", ".join(name for other in holding for name in other["resources"])
-            text += f" (Azure deletes no VM of the group before the deletion of {names} is approved or due)"
-        return text
+        return text + self._held_up(event_id)
+
+    def _held_up(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        holding = (
+            convoy(event, self.reading.status["events"]) if event and self._outcome(event_id) == "Scheduled" else []
+        )
+        if not holding:
+            return ""
+        names = ", ".join(name for other in holding for name in other["resources"])
+        return f" (Azure deletes no VM of the group before the deletion of {names} is approved or due)"
 
     def _states(self, missing: list[str]) -> str:
         return "; ".join(self._state(event_id) for event_id in missing)
 
     def _tell(self, missing: list[str], left: float) -> None:
-        trouble = f" Last reading failed: {self.trouble}" if self.trouble else ""
-        line = f"[{self.host}] waiting until {self.goal}: {self._states(missing)}.{trouble}"
-        text, at = self.told
-        if line != text or self.clock() - at >= SECONDS_BETWEEN_LINES:
-            self.told = (line, self.clock())
-            self.tell(f"{line} {int(left)} s left.")
+        for event_id in missing:
+            if self.is_news(event_id, f"{self.goal} {self._state(event_id)}"):
+                text = f"Waiting until {_GOALS[self.goal]}: {self._progress(event_id)}. Giving up in {clock(left)}."
+                self.tell("\n".join(wrapped(text)))
+        self.complaints.update(self.trouble, self.clock())
+
+    def _progress(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        if not event:
+            return f"event {event_id}"
+        text = f"{event['type']} of {some_of(event['resources'])}"
+        if self._outcome(event_id) == "Started":
+            text += " has started"
+        elif event["seconds_left"] is not None:
+            text += f" is scheduled, due in {clock(event['seconds_left'])}"
+        else:
+            text += " is scheduled"
+        if self.trouble:
+            text += f", as seen last at {self.reading.status['read_at']}"
+        return f"{text}{self._held_up(event_id)} (event {event_id})"
 
     def _timeout_sentence(self, missing: list[str]) -> str:
         trouble = f" The last reading failed: {self.trouble}" if self.trouble else ""

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._links import moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import clock, render_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan, render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import check_batch
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,6 +170,24 @@ def test_the_plan_at_three_in_the_morning():
         "Not read, so nothing is known about 1 host: web-5",
         "Nothing to do for 2 hosts: web-4, web-6",
     ]
+
+
+def test_where_a_roll_is_before_a_wave_begins():
+    fleet = {f"web-{n}": host(event("R", *(f"web-{n}" for n in range(12)))) for n in range(12)}
+    plan = the_plan(fleet)
+    check = check_batch(list(fleet), plan, {})
+    seconds = moment("2026-11-16T00:15:00Z") - 60
+    assert render_start(check, seconds) == [
+        "Wave 1 of 1: update domain 0, due in 1:00 min (2026-11-16T00:15:00Z)",
+        "  12 hosts: web-0, web-1, web-2, web-3, web-4, web-5, web-6, web-7",
+        "    and 4 more",
+        "  Reboot R: drain 12 hosts, approve, wait until it is over, restore",
+    ]
+    stop = check_batch(["web-0"], plan, {})
+    assert " ".join(render_start(stop, seconds)).startswith("The batch web-0 is no wave of the plan:")
+    many = the_plan({f"web-{n}": host(event(f"E{n}", f"web-{n}")) for n in range(30)})
+    lines = render_start(check_batch([f"web-{n}" for n in range(30)], many, {}), seconds)
+    assert lines[-1] == "  and 22 more events"
 
 
 def test_a_share_is_one_of_all_hosts_of_the_run():

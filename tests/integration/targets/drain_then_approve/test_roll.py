@@ -39,7 +39,12 @@ def test_three_domains(fleet):
     )
     assert summary["events"]["E1"]["approved_by"] == "web-1"
     assert summary["events"]["E1"]["outcome"] == "over"
-    assert "Wave 1 of 3 (update domain 0): web-0, web-3." in run.output
+    where = run.of("Say where we are", "web-0")["msg"]
+    assert where[0].startswith("Wave 1 of 3: update domain 0, due in 1")
+    assert where[1:] == [
+        "  2 hosts: web-0, web-3",
+        "  Reboot E0: drain 2 hosts, approve, wait until it is over, restore",
+    ]
 
     again = fleet.roll()
     assert again.code == 0, again.output

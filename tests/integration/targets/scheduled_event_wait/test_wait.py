@@ -28,7 +28,8 @@ def test_an_event_starts_and_ends_by_itself(tmp_path, simulator, until, outcome)
     result = run.of("Wait")
     assert (run.code, result["changed"], result["outcomes"]) == (0, False, {"a1": outcome})
     assert [line for line in simulator.log() if line["method"] == "POST"] == []
-    assert "[web] waiting until" in run.output
+    assert "Waiting until it" in run.output
+    assert "Reboot of web is scheduled, due in 0:" in " ".join(run.output.split())
 
 
 def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
@@ -37,6 +38,7 @@ def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
     run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=60)
     assert run.of("Wait")["outcomes"] == {"A1": "gone"}
     assert simulator.event("A1")["status"] == "Finished"
+    assert "[web] does not answer, trying on:" in run.output
 
 
 def test_a_service_that_stays_down_is_never_the_end_of_an_event(tmp_path, simulator):
