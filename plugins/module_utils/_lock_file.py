@@ -77,7 +77,7 @@ def read(path):
     except OSError as error:
         if error.errno == errno.ENOENT:
             return None
-        raise LockFileError("The lock file %s can't be read: %s" % (path, error.strerror)) from None
+        raise _refused(path, "read", error) from None
     except (KeyError, ValueError):
         raise LockFileError(
             "The lock file %s does not tell who holds the lock. Make sure that no run is at work, then remove it" % path
@@ -121,7 +121,7 @@ def _guard(path, dry):
             os.makedirs(folder, 0o755, exist_ok=True)
         descriptor = os.open(path + ".guard", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise LockFileError("The lock file %s can't be written: %s" % (path, error.strerror)) from None
+        raise _refused(path, "written", error) from None
     try:
         _wait_for(descriptor, path)
         yield
@@ -158,4 +158,10 @@ def _write(path, record):
             os.unlink(fresh)
             raise
     except OSError as error:
-        raise LockFileError("The lock file %s can't be written: %s" % (path, error.strerror)) from None
+        raise _refused(path, "written", error) from None
+
+
+def _refused(path, verb, error):
+    permission = error.errno in (errno.EACCES, errno.EPERM)
+    advice = ". Use become, or set maintenance_lock_path to a path that this user may write" if permission else ""
+    return LockFileError("The lock file %s can't be %s: %s%s" % (path, verb, error.strerror, advice))

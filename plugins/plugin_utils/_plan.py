@@ -24,10 +24,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import (
     read_max_at_once,
 )
 
-PLAN_VARIABLES = WAVE_VARIABLES
+PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
 # Canonical VM name -> inventory hosts that are not in this run. Asked for at most once, and only where it matters.
 Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
 
+_MOST_REASONS = 3
 _COPIED = ("type", "source", "description", "not_before", "duration_seconds")
 
 
@@ -66,6 +67,7 @@ def make_plan(
         "ignored": [entry for entry in entries.values() if entry["action"] == "ignore"],
         "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
         "unknown": unread,
+        "unread": _by_reason(unread, host_vars),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in set(unread)],
         **_leftovers(set(drained), ordered, busy_set, set(unread)),
     }
@@ -75,6 +77,19 @@ def _was_read(variables: Mapping[str, t.Any] | None) -> bool:
     """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
     status = variables.get("maintenance_status") if variables is not None else None
     return isinstance(status, dict) and isinstance(status.get("events"), list)
+
+
+def _by_reason(unread: Iterable[str], host_vars: HostVars) -> list[dict[str, t.Any]]:
+    """The hosts that were not read, together where they said the same about it."""
+    groups: dict[str, list[str]] = {}
+    for host in unread:
+        why = (host_vars.get(host) or {}).get("maintenance_unread")
+        groups.setdefault(str(why or ""), []).append(host)
+    told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
+    if len(told) > _MOST_REASONS:
+        rest = [host for group in told[_MOST_REASONS:] for host in group["hosts"]]
+        told = [*told[:_MOST_REASONS], {"hosts": rest, "why": "They have reasons of their own."}]
+    return told
 
 
 def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, now: float | None) -> dict[str, t.Any]:

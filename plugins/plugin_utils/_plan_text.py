@@ -44,8 +44,9 @@ def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]
             say(f"Warning: {warning}", 2)
     for event in plan["ignored"]:
         say(f"Left alone: {_title(event)} for {some_of(event['hosts'], _MOST)}. {_sentence(event['why'])}")
-    if plan["unknown"]:
-        say(f"Not read, so nothing is known about {_hosts(plan['unknown'])}")
+    for group in plan["unread"]:
+        why = f". {group['why']}" if group["why"] else ""
+        say(f"Not read, so nothing is known about {_hosts(group['hosts'])}{why}")
     if plan["nothing_to_do"]:
         say(f"Nothing to do for {_hosts(plan['nothing_to_do'])}")
     return lines

@@ -191,9 +191,12 @@ def run_summary(
         "hosts": {host: _reported(outcome) for host, outcome in outcomes.items()},
         "left": left,
         "stopped": run.get("stopped", ""),
-        "ok": not any(left[key] for key in ("drained", "failed", "refused", "not_run")) and not run.get("stopped"),
     }
-    return {**summary, "lines": summary_lines(summary)}
+    # Without a single reading, nobody knows whether there is anything to do.
+    nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
+    undone = any(left[key] for key in ("drained", "failed", "refused", "not_run"))
+    summary["ok"] = not (undone or nothing_read or run.get("stopped"))
+    return {**summary, "lines": summary_lines(summary, last_plan.get("unread", ()))}
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:
@@ -228,7 +231,7 @@ def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Out
     return found
 
 
-def summary_lines(summary: Mapping[str, t.Any]) -> list[str]:
+def summary_lines(summary: Mapping[str, t.Any], unread: Iterable[Mapping[str, t.Any]] = ()) -> list[str]:
     """The end of a run in words: what was done, and what somebody has to look at."""
     hosts, left = summary["hosts"], summary["left"]
     counts = f"{summary['waves_run']} waves, {len(hosts)} hosts, {len(summary['events'])} events"
@@ -251,9 +254,9 @@ def summary_lines(summary: Mapping[str, t.Any]) -> list[str]:
         lines.append(
             f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
         )
-    if left["unknown"]:
-        lines.append(f"Not read, so nothing is known about {_listed(left['unknown'])}.")
-    lines.append("All is well." if summary["ok"] else "Something is left to do, see above.")
+    lines += [f"Not read, so nothing is known about {_listed(group['hosts'])}. {group['why']}" for group in unread]
+    well = "All is well with the others." if left["unknown"] else "All is well."
+    lines.append(well if summary["ok"] else "Something is left to do, see above.")
     return lines
 
 

@@ -76,6 +76,7 @@ def test_every_host_is_accounted_for(fleet, drained):
     assert len(in_waves) == len(set(in_waves))
     unread = {name for name in fleet if not fleet[name]}
     assert set(plan["unknown"]) == unread
+    assert sorted(host for group in plan["unread"] for host in group["hosts"]) == sorted(unread)
     assert set(in_waves) | set(plan["nothing_to_do"]) | unread == set(fleet)
     assert not set(plan["nothing_to_do"]) & (set(in_waves) | unread)
     leftovers = plan["restore_first"] + plan["already_drained"] + plan["left_drained"]

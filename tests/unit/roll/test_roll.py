@@ -159,7 +159,7 @@ def empty_plan(**changes):
     return {"waves": [], "unknown": [], "left_drained": [], "already_drained": [], **changes}
 
 
-RUN = {"run_id": "r", "started_at": "1", "ended_at": "2", "events": {}, "stopped": ""}
+RUN = {"run_id": "r", "started_at": "1", "ended_at": "2", "hosts": ["a", "z"], "events": {}, "stopped": ""}
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,17 @@ RUN = {"run_id": "r", "started_at": "1", "ended_at": "2", "events": {}, "stopped
         ("restored", empty_plan(left_drained=["z"]), "", False),
         ("restored", empty_plan(), "why", False),
         ("restored", empty_plan(unknown=["z"]), "", True),
+        ("restored", empty_plan(unknown=["a", "z"]), "", False),
     ],
 )
 def test_when_a_run_is_well(state, plan, stopped, ok):
     outcome = {**_roll.host_outcome(1, order(), {}, {}, {"state": "restored"}), "state": state, "pass": 1}
     summary = _roll.run_summary({**RUN, "stopped": stopped}, {"a": outcome}, plan)
     assert summary["ok"] is ok
-    assert (summary["lines"][-1] == "All is well.") is ok
+    assert summary["lines"][-1].startswith("All is well") is ok
+
+
+def test_a_run_that_could_not_read_everybody_does_not_say_that_all_is_well():
+    plan = empty_plan(unknown=["z"], unread=[{"hosts": ["z"], "why": "No route."}])
+    summary = _roll.run_summary(RUN, {}, plan)
+    assert summary["lines"][-2:] == ["Not read, so nothing is known about z. No route.", "All is well with the others."]
