@@ -116,6 +116,7 @@ class ActionModule(ServiceAction):
             "gone": approval.gone,
             "refused": approval.refused,
             "leaders": approval.leaders,
+            "times": approval.times,
             "events": self._events(last),
             "problems": failures,
             "msg": self._sentence(approval, failures),

@@ -60,6 +60,7 @@ class ActionModule(ServiceAction):
             "changed": False,
             "endpoint": wait.reading.status["endpoint"],
             "outcomes": {event_id: outcome_of(event_id, events) for event_id in options["event_ids"]},
+            "times": wait.times,
             "read_at": wait.reading.status["read_at"],
             "waited": int(time.monotonic() - started),
             "problems": [failure] if failure else [],

@@ -149,6 +149,12 @@ leaders:
   returned: always
   sample:
     C7061BAC-AFDC-4513-B24B-AA5F13A16123: web-0
+times:
+  description: For each event that this host approved, when it did (C(approved_at)), in UTC.
+  type: dict
+  returned: always
+  sample:
+    C7061BAC-AFDC-4513-B24B-AA5F13A16123: {approved_at: "2026-11-16T00:20:35Z"}
 left_to:
   description: For each event whose approval this host could not send, the hosts that can still do so.
   type: dict

@@ -68,6 +68,12 @@ outcomes:
   returned: success
   sample:
     C7061BAC-AFDC-4513-B24B-AA5F13A16123: gone
+times:
+  description: For each event, when this task first saw it started (C(started_at)) and over (C(over_at)), in UTC.
+  type: dict
+  returned: success
+  sample:
+    C7061BAC-AFDC-4513-B24B-AA5F13A16123: {started_at: "2026-11-16T00:20:40Z", over_at: "2026-11-16T00:31:02Z"}
 read_at:
   description: When the events were last read, in UTC.
   type: str

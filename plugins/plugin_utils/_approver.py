@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import
     successors,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, Occupied
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, iso_time, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Service, Unanswered
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
@@ -37,6 +37,8 @@ class Approval:
     gone: list[str] = dataclasses.field(default_factory=list)
     refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     leaders: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Event id -> when it was approved, of those that this host approved.
+    times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     left_to: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     problems: list[str] = dataclasses.field(default_factory=list)
 
@@ -135,7 +137,9 @@ class Approver:
                 return judgement, ""
             own = {event["id"]: records[canonical_id(event["id"])] for event in ours}
             problem = self._step(own, deadline)
-            approval.approved += [i for i, record in own.items() if record.sent_by == self.sender]
+            sent = [i for i, record in own.items() if record.sent_by == self.sender]
+            approval.approved += sent
+            approval.times.update((i, {"approved_at": iso_time(time.time())}) for i in sent)
             # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
             judgement = self._judge(asked)
             if not problem and self.clock() > deadline and any(record.sent_by is None for record in own.values()):

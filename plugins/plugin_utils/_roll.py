@@ -135,6 +135,7 @@ def host_outcome(
         "approved": [*before.get("approved", ()), *(approve.get("approved") or ())],
         "leaders": {**before.get("leaders", {}), **(approve.get("leaders") or {})},
         "refused": [*before.get("refused", ()), *order["refused"], *(approve.get("refused") or ())],
+        "times": {**before.get("times", {}), **(approve.get("times") or {})},
         "outcomes": {**before.get("outcomes", {}), **(approve.get("outcomes") or {})},
         "blocked": {**before.get("blocked", {}), **order["blocked"]},
     }
@@ -214,13 +215,18 @@ def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
 
 def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
     keys = ("type", "source", "not_before", "hosts", "action", "why")
+    moments = dict.fromkeys(("approved_at", "started_at", "over_at"))
     found: dict[str, dict[str, t.Any]] = {
-        event_id: {**{key: event.get(key) for key in keys}, "approved_by": None, "outcome": "left alone"}
+        event_id: {**{key: event.get(key) for key in keys}, "approved_by": None, **moments, "outcome": "left alone"}
         for event_id, event in known.items()
     }
     for outcome in outcomes.values():
         for event_id, leader in outcome["leaders"].items():
             found.setdefault(event_id, {})["approved_by"] = leader
+        for event_id, times in outcome.get("times", {}).items():
+            entry = found.setdefault(event_id, {})
+            # Every host of an event sees it for itself; what counts is who saw it first.
+            entry.update((name, min(at, entry.get(name) or at)) for name, at in times.items())
         for event_id, seen in outcome["outcomes"].items():
             found.setdefault(event_id, {})["outcome"] = "over" if seen == "gone" else seen
         for refusal in outcome["refused"]:

@@ -34,6 +34,7 @@ LONGEST_COMPLAINT = 200
 SECONDS_PER_READING = 130.0
 # A VM that is meant to vanish and can't be reached so often in a row has done so.
 FAILURES_OF_A_VANISHED_VM = 3
+_MOMENTS = {"Started": "started_at", "gone": "over_at"}
 _GOALS = {"started": "it starts", "finished": "it is over"}
 
 
@@ -93,6 +94,8 @@ class Wait:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     known: dict[str, Event] = dataclasses.field(default_factory=dict)
+    # Event id -> when it was first seen to have started, and to be over.
+    times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     trouble: str = ""
     failures_in_a_row: int = 0
 
@@ -134,6 +137,10 @@ class Wait:
     def _remember(self) -> None:
         for event in self.reading.status["events"]:
             self.known[canonical_id(event["id"])] = event
+        for event_id in self.event_ids:
+            moment = _MOMENTS.get(self._outcome(event_id))
+            if moment:
+                self.times.setdefault(event_id, {}).setdefault(moment, self.reading.status["read_at"])
 
     def _outcome(self, event_id: str) -> str:
         return outcome_of(event_id, self.reading.status["events"])

@@ -187,3 +187,17 @@ def test_a_run_that_could_not_read_everybody_does_not_say_that_all_is_well():
     plan = empty_plan(unknown=["z"], unread=[{"hosts": ["z"], "why": "No route."}])
     summary = _roll.run_summary(RUN, {}, plan)
     assert summary["lines"][-2:] == ["Not read, so nothing is known about z. No route.", "All is well with the others."]
+
+
+def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
+    seen = [
+        {"E": {"started_at": "2026-11-16T00:00:05Z", "over_at": "2026-11-16T00:01:00Z"}},
+        {"E": {"approved_at": "2026-11-16T00:00:01Z", "started_at": "2026-11-16T00:00:02Z"}},
+    ]
+    outcomes = {
+        host: {**_roll.host_outcome(1, order(), {}, {"times": times}, {"state": "restored"}), "pass": 1}
+        for host, times in zip("ab", seen, strict=True)
+    }
+    plan = {"waves": [], "unknown": []}
+    event = _roll.run_summary({**RUN, "events": {"E": {"type": "Reboot"}}}, outcomes, plan)["events"]["E"]
+    assert (event["approved_at"][-3:], event["started_at"][-3:], event["over_at"][-6:]) == ("01Z", "02Z", "01:00Z")

@@ -39,6 +39,10 @@ def test_three_domains(fleet):
     )
     assert summary["events"]["E1"]["approved_by"] == "web-1"
     assert summary["events"]["E1"]["outcome"] == "over"
+    for number, host in ((0, "web-3"), (1, "web-1"), (2, "web-2")):
+        event, outcome = summary["events"][f"E{number}"], summary["hosts"][host]
+        moments = [outcome["drained_at"], event["approved_at"], event["over_at"], outcome["restored_at"]]
+        assert moments == sorted(moments)
     where = run.of("Say where we are", "web-0")["msg"]
     assert where[0].startswith("Wave 1 of 3: update domain 0, due in 1")
     assert where[1:] == [
