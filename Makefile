@@ -94,6 +94,22 @@ sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
 importer: .venv/lint mirror ## Build, install and import the tarball as Galaxy does
 	.venv/bin/python tests/tools/check_tarball.py $(MIRROR) .build/importer
 
+.PHONY: lab
+lab: lab-possible .venv/test mirror ## Real machines, load balancer, reboots and kills on this machine; as root, minutes
+	.venv/bin/python -m pytest tests/lab/scenarios $(ARGS)
+
+.PHONY: lab-up
+lab-up: lab-possible .venv/runtime mirror ## The machines of the lab, left running to try things
+	@PYTHONPATH=tests .venv/bin/python -m lab.lab up
+
+.PHONY: lab-down
+lab-down: lab-possible $(VENV) ## Remove all that the lab runs, also after it was killed
+	@PYTHONPATH=tests .venv/bin/python -m lab.lab down
+
+.PHONY: lab-possible
+lab-possible:
+	@$(PYTHON) tests/lab/requirements.py
+
 .PHONY: demo
 demo: .venv/runtime mirror ## A small simulated fleet, read and shown as a table
 	.venv/bin/python demo/run.py

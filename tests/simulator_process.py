@@ -60,7 +60,75 @@ class ControlError(Exception):
         self.status = status
 
 
-class Simulator:
+class SimulatorControl:
+    """What whoever rehearses would do: the control interface of a simulator that runs somewhere."""
+
+    def __init__(self, control: str) -> None:
+        self.control = control
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """A request to the control interface."""
+        answer = ask(self.control + path, method, body)
+        if answer.status >= 300:
+            raise ControlError(answer.status, answer.json["error"])
+        return answer.json
+
+    def add_event(self, **event: Any) -> Any:
+        return self.call("POST", "/events", event)
+
+    def cancel(self, event_id: str) -> Any:
+        return self.call("POST", f"/events/{event_id}/cancel")
+
+    def start(self, event_id: str) -> Any:
+        return self.call("POST", f"/events/{event_id}/start")
+
+    def finish(self, event_id: str) -> Any:
+        return self.call("POST", f"/events/{event_id}/finish")
+
+    def events(self) -> Any:
+        return self.call("GET", "/events")
+
+    def event(self, event_id: str) -> Any:
+        return next(event for event in self.events() if event["id"] == event_id)
+
+    def changes(self) -> Any:
+        return self.call("GET", "/changes")
+
+    def state(self) -> Any:
+        return self.call("GET", "/state")
+
+    def fault(self, **fault: Any) -> Any:
+        return self.call("POST", "/faults", fault)
+
+    def clear_faults(self) -> None:
+        self.call("DELETE", "/faults")
+
+    def log(self) -> Any:
+        return self.call("GET", "/log")
+
+    def clear_log(self) -> None:
+        self.call("DELETE", "/log")
+
+    def advance(self, seconds: float) -> Any:
+        """Lets so many simulated seconds pass at once."""
+        return self.call("POST", "/clock", {"advance": seconds})
+
+    def reset(self) -> None:
+        """Back to the start of the simulated time: no faults, no log, the events of the fleet file."""
+        self.call("POST", "/reset")
+
+    def wait_for(self, event_id: str, status: str, timeout: float = 10) -> Any:
+        """Waits until the event is Scheduled, Started, Finished or Cancelled."""
+        ends = time.monotonic() + timeout
+        while time.monotonic() < ends:
+            event = self.event(event_id)
+            if event["status"] == status:
+                return event
+            time.sleep(0.02)
+        raise AssertionError(f"event {event_id} is {self.event(event_id)['status']}, not {status}, after {timeout} s")
+
+
+class Simulator(SimulatorControl):
     """A running simulator; ends with the `with` block, and also when the process that began it dies."""
 
     def __init__(
@@ -75,7 +143,7 @@ class Simulator:
         """`settings` are those of the fleet file: speed=60, requests_per_second=0, ..."""
         self.fleet = dict(fleet or {"vms": [{"name": "a"}]})
         self.fleet["settings"] = {**self.fleet.get("settings", {}), **settings}
-        self.control = ""
+        super().__init__("")
         self._endpoints: dict[str, str] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="simulator-")
         folder = Path(self._folder.name)
@@ -158,66 +226,3 @@ class Simulator:
     def approve(self, vm: str, *event_ids: str, version: str = NEWEST, **more: Any) -> Answer:
         body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}
         return self.ask(vm, f"{EVENTS_PATH}?api-version={version}", "POST", body, **more)
-
-    # -- what whoever rehearses would do
-
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        """A request to the control interface."""
-        answer = ask(self.control + path, method, body)
-        if answer.status >= 300:
-            raise ControlError(answer.status, answer.json["error"])
-        return answer.json
-
-    def add_event(self, **event: Any) -> Any:
-        return self.call("POST", "/events", event)
-
-    def cancel(self, event_id: str) -> Any:
-        return self.call("POST", f"/events/{event_id}/cancel")
-
-    def start(self, event_id: str) -> Any:
-        return self.call("POST", f"/events/{event_id}/start")
-
-    def finish(self, event_id: str) -> Any:
-        return self.call("POST", f"/events/{event_id}/finish")
-
-    def events(self) -> Any:
-        return self.call("GET", "/events")
-
-    def event(self, event_id: str) -> Any:
-        return next(event for event in self.events() if event["id"] == event_id)
-
-    def changes(self) -> Any:
-        return self.call("GET", "/changes")
-
-    def state(self) -> Any:
-        return self.call("GET", "/state")
-
-    def fault(self, **fault: Any) -> Any:
-        return self.call("POST", "/faults", fault)
-
-    def clear_faults(self) -> None:
-        self.call("DELETE", "/faults")
-
-    def log(self) -> Any:
-        return self.call("GET", "/log")
-
-    def clear_log(self) -> None:
-        self.call("DELETE", "/log")
-
-    def advance(self, seconds: float) -> Any:
-        """Lets so many simulated seconds pass at once."""
-        return self.call("POST", "/clock", {"advance": seconds})
-
-    def reset(self) -> None:
-        """Back to the start of the simulated time: no faults, no log, the events of the fleet file."""
-        self.call("POST", "/reset")
-
-    def wait_for(self, event_id: str, status: str, timeout: float = 10) -> Any:
-        """Waits until the event is Scheduled, Started, Finished or Cancelled."""
-        ends = time.monotonic() + timeout
-        while time.monotonic() < ends:
-            event = self.event(event_id)
-            if event["status"] == status:
-                return event
-            time.sleep(0.02)
-        raise AssertionError(f"event {event_id} is {self.event(event_id)['status']}, not {status}, after {timeout} s")

@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Events for the lab's fleet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.fleet import Fleet
+from lab.names import WEB
+
+VM = {place.name: place.vm_name for place in WEB}
+
+
+def plan(fleet: Fleet, kind: str, *hosts: str, **more: Any) -> str:
+    """Announce an event; gives its id. It is over when its machines are on again."""
+    resources = [VM.get(host, host) for host in hosts]
+    return str(fleet.simulator.add_event(type=kind, resources=resources, **{"dwell": 900, **more})["id"])
+
+
+def plan_all_domains(fleet: Fleet, **more: Any) -> list[str]:
+    """Every machine goes down once, by events of all forms: one for a whole domain, one for each of its machines."""
+    return [
+        plan(fleet, "Reboot", "web-0", "web-3", **more),
+        plan(fleet, "Reboot", "web-1", **more),
+        plan(fleet, "Redeploy", "web-4", **{"notice": 900, **more}),
+        plan(fleet, "Redeploy", "web-2", "web-5", **{"notice": 900, **more}),
+    ]

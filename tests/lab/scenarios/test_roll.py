@@ -1,0 +1,68 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A roll over all three update domains, and the same events with nobody who prepares for them."""
+
+from __future__ import annotations
+
+from lab import controller, events, haproxy, impact
+from lab.names import DOMAIN_OF, WEB
+
+ALL = {place.name for place in WEB}
+
+
+def assert_nothing_is_left(fleet):
+    assert haproxy.in_service(fleet.balancer) == ALL
+    for machine in fleet.web:
+        assert machine.run("systemctl", "is-active", "nginx").strip() == "active"
+        assert not (machine.root / "var/lib/azure-maintenance/journal.json").exists()
+
+
+def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
+    impact.SECONDS_OFF.write_text("20")
+    ids = events.plan_all_domains(fleet)
+    roll = controller.run("roll")
+    assert roll.code == 0, roll.output
+    answers = evidence.answers()
+    assert answers.failed == []
+    assert evidence.two_domains_at_once() == []
+    assert sorted(evidence.approvals()) == sorted(ids)
+    # Each machine was out of service by HAProxy's log, and has booted once by the platform's.
+    assert {span.host for span in evidence.out_of_service()} == ALL
+    assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
+    assert_nothing_is_left(fleet)
+    seconds = roll_seconds(evidence)
+
+    changes, approvals = len(evidence.server_changes()), len(evidence.approvals())
+    nginx = [evidence.unit_changes(machine, "nginx.service") for machine in fleet.web]
+    again = controller.run("roll-again")
+    assert again.code == 0, again.output
+    assert (len(evidence.server_changes()), len(evidence.approvals())) == (changes, approvals)
+    assert [evidence.unit_changes(machine, "nginx.service") for machine in fleet.web] == nginx
+    figures.add(
+        "a roll over three domains",
+        f"{answers}; {len(ids)} events, {approvals} approvals; two domains down together: never;"
+        f" {seconds:.0f} s from the first drain to the last server in service; a second run changed nothing",
+    )
+
+
+def roll_seconds(evidence):
+    spans = evidence.out_of_service()
+    return max(span.end for span in spans) - min(span.begin for span in spans)
+
+
+def test_the_same_events_without_the_collection(fleet, evidence, figures):
+    """As Azure would do it, one domain after the other, when the machines of the one before are back in service."""
+    impact.SECONDS_OFF.write_text("20")
+    ids = events.plan_all_domains(fleet)
+    for together in ([ids[0]], ids[1:3], [ids[3]]):
+        for event_id in together:
+            fleet.simulator.start(event_id)
+        for event_id in together:
+            fleet.simulator.wait_for(event_id, "Finished", 120)
+        for machine in fleet.web:
+            machine.wait_until_up()
+        fleet.wait_until_in_service()
+    answers = evidence.answers()
+    assert answers.failed, "machines went down under load, and nobody noticed: the client or the events are not real"
+    figures.add("the same without the collection", str(answers))
