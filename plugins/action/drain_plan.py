@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work impo
     work_to_drain,
     work_to_restore,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
     BadSteps,
@@ -124,6 +125,7 @@ class ActionModule(ActionBase):
 
     def _journal(self, state: str, **more: t.Any) -> dict[str, t.Any]:
         arguments = {"path": self.options["journal"], "state": state, "run_id": self.options["run_id"], **more}
+        notice_silence(self._connection)
         answer = self._execute_module(
             module_name="maintenance.azure.drain_journal", module_args=arguments, task_vars=self.task_vars
         )

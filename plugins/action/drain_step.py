@@ -15,6 +15,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain_host impo
 from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import ORDER, step_options
 from ansible_collections.maintenance.azure.plugins.module_utils._kind_log import send
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import with_statuses, with_step
+from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 
 MODULE = "maintenance.azure.drain_step"
 # What a result keeps of the plan, so that it can take the plan's place.
@@ -60,6 +61,7 @@ class ActionModule(ActionBase):
             )
         warnings = self._tell_webhook(left)
         arguments = {"plan": {ORDER: self._order(max(left, 1))}, "position": self.options["position"]}
+        notice_silence(self._connection)
         answer = self._execute_module(module_name=MODULE, module_args=arguments, task_vars=self.task_vars)
         result = self._result(answer)
         if result.get("failed") and time.time() >= self.plan["deadline"]:

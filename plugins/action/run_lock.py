@@ -15,6 +15,7 @@ from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lock_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 
 # Soon at first: one who gives a lock back does so on one keeper after the other.
 SECONDS_BETWEEN_LOOKS = (0.5, 1, 2, 5)
@@ -80,6 +81,7 @@ class ActionModule(ActionBase):
         return self._run_module({**request, "me": me, "replace": dead}, task_vars)
 
     def _run_module(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        notice_silence(self._connection)
         result = self._execute_module(
             module_name="maintenance.azure.lock_file", module_args=arguments, task_vars=task_vars
         )

@@ -17,6 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     parse_identity,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._quick_command import run_quickly
+from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
@@ -65,6 +66,7 @@ class ServiceAction(ActionBase):
             "timeout": options["timeout"],
             **more,
         }
+        notice_silence(self._connection)
         result = run_quickly(self, request, task_vars) or self._execute_module(
             module_name="maintenance.azure.service_exchange", module_args=request, task_vars=task_vars
         )
