@@ -18,19 +18,17 @@ def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]
     def filtered(*arguments: t.Any, **options: t.Any) -> t.Any:
         try:
             # Azure's words may be in it. Before ansible-core 2.19 it has to be said that they are no templates.
-            return wrap_var(
-                function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
-            )
+            return wrap_var(function(*map(plain, arguments), **{name: plain(value) for name, value in options.items()}))
         except (ValueError, KeyError, TypeError) as error:
             raise AnsibleFilterError(f"maintenance.azure.{name}: {error}") from error
 
     return filtered
 
 
-def _plain(value: t.Any) -> t.Any:
+def plain(value: t.Any) -> t.Any:
     """Without the containers of ansible-core 2.19 and newer, which can't be copied."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

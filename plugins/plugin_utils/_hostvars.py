@@ -27,8 +27,13 @@ def host_names(hosts: t.Any) -> list[str]:
     return list(dict.fromkeys(str.__str__(name) for name in names))
 
 
-def needed_vars(hosts: Iterable[str], hostvars: t.Any, names: Sequence[str]) -> dict[str, dict[str, t.Any]]:
-    """Host -> those of the named variables that it has. Raises ValueError with a sentence for the user."""
+def needed_vars(
+    hosts: Iterable[str], hostvars: t.Any, names: Sequence[str], texts: Sequence[str] = ()
+) -> dict[str, dict[str, t.Any]]:
+    """Host -> those of the named variables that it has. Raises ValueError with a sentence for the user.
+
+    `texts` are variables that hold any text, such as an error message.
+    """
     if not isinstance(hostvars, Mapping):
         raise ValueError(f"Expected hostvars, not {type(hostvars).__name__}")
     found: dict[str, dict[str, t.Any]] = {}
@@ -41,4 +46,5 @@ def needed_vars(hosts: Iterable[str], hostvars: t.Any, names: Sequence[str]) -> 
         for name, value in found[host].items():
             if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
                 raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
+        found[host].update((name, variables[name]) for name in texts if name in variables)
     return found

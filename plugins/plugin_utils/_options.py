@@ -56,6 +56,17 @@ def wait_options() -> dict[str, t.Any]:
     )
 
 
+def report_options() -> dict[str, t.Any]:
+    return dict(
+        hosts=dict(type="list", elements="str", required=True),
+        folder=dict(type="path", default="."),
+        name=dict(type="str", default="maintenance-report"),
+        title=dict(type="str", default="Azure maintenance"),
+        run=dict(type="dict"),
+        run_file=dict(type="path"),
+    )
+
+
 def lock_options() -> dict[str, t.Any]:
     return dict(
         run_id=dict(type="str", required=True),

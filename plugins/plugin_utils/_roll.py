@@ -172,7 +172,7 @@ def run_summary(
 
     `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
     """
-    left = {
+    left: dict[str, list[t.Any]] = {
         "drained": sorted(
             {host for host, outcome in outcomes.items() if outcome["state"] == "left_drained"}
             | set(last_plan.get("left_drained", ()))

@@ -17,6 +17,7 @@ SPECS = {
     "scheduled_event_approve": _options.approve_options,
     "scheduled_event_wait": _options.wait_options,
     "run_lock": _options.lock_options,
+    "write_report": _options.report_options,
 }
 KEYS = ("type", "elements", "default", "choices", "required")
 

@@ -1,0 +1,209 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a report says about every fleet, and that its page holds no markup but its own."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report import NO_DOMAIN, make_report
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report_page import render_page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report_timeline import coming, last_run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NOW = 1794787200.0  # 2026-11-16T00:00:00Z
+READ_AT = "2026-11-15T23:59:50Z"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"'{{ 7 * 7 }}{% x %}${x}&amp;"
+
+
+def event(event_id, *resources, kind="Reboot", due="2026-11-16T00:15:00Z", status="Scheduled", words="Maintenance."):
+    return {
+        "id": event_id,
+        "type": kind,
+        "status": status,
+        "source": "Platform",
+        "resources": list(resources),
+        "not_before": None if status == "Started" else due,
+        "duration_seconds": None,
+        "description": words,
+    }
+
+
+def host(*events, domain="0", read_at=READ_AT):
+    this_host = {"update_domain": domain} if domain is not None else None
+    return {"maintenance_status": {"this_host": this_host, "events": list(events), "read_at": read_at}}
+
+
+def a_run(**changes):
+    return {
+        "ok": True,
+        "started_at": "2026-11-15T23:00:00Z",
+        "ended_at": "2026-11-15T23:10:00Z",
+        "stopped": "",
+        "left": {"drained": []},
+        "hosts": {
+            "a": {
+                "state": "restored",
+                "pass": 1,
+                "wave": 1,
+                "drained_at": "2026-11-15T23:01:00Z",
+                "restored_at": "2026-11-15T23:06:00Z",
+            }
+        },
+        "events": {
+            "E": {
+                "type": "Reboot",
+                "hosts": ["a"],
+                "approved_by": "a",
+                "approved_at": "2026-11-15T23:02:00Z",
+                "started_at": "2026-11-15T23:02:30Z",
+                "over_at": "2026-11-15T23:05:00Z",
+                "outcome": "over",
+            }
+        },
+        **changes,
+    }
+
+
+def test_every_state():
+    fleet = {
+        "web-10": host(event("R", "web-10", "web-2")),
+        "web-2": {},
+        "web-1": host(event("S", "web-1", status="Started"), domain="1"),
+        "web-3": host(domain="1"),
+        "web-4": {"maintenance_status": None, "maintenance_unread": "no route to host"},
+    }
+    report = make_report(fleet, fleet, None, NOW)
+    assert [one["name"] for one in report["hosts"]] == ["web-1", "web-2", "web-3", "web-4", "web-10"]
+    assert {one["name"]: one["state"] for one in report["hosts"]} == {
+        "web-1": "started",
+        # It was not read, but its neighbour shows an event that names it.
+        "web-2": "pending",
+        "web-3": "clear",
+        "web-4": "unknown",
+        "web-10": "pending",
+    }
+    counts = report["counts"]
+    assert {key: counts[key] for key in ("hosts", "pending", "started", "unknown", "clear", "not_read")} == {
+        "hosts": 5,
+        "pending": 2,
+        "started": 1,
+        "unknown": 1,
+        "clear": 1,
+        "not_read": 2,
+    }
+    assert (counts["next_due"], counts["next_seconds_left"]) == ("2026-11-16T00:15:00Z", 900)
+    assert [one["name"] for one in report["domains"]] == ["update domain 0", "update domain 1", NO_DOMAIN]
+    assert report["lines"][-1] == "Nothing is known about web-4."
+    assert "no route to host" in render_page(report, "report.json")
+
+
+def test_old_readings_are_said_to_be_old():
+    fleet = {"a": host(read_at="2026-11-15T22:00:00Z"), "b": host()}
+    report = make_report(fleet, fleet, None, NOW)
+    assert (report["stale"], report["oldest_reading"]) == (True, "2026-11-15T22:00:00Z")
+    assert "Some readings are old" in render_page(report, "report.json")
+    assert make_report(["b"], fleet, None, NOW)["stale"] is False
+
+
+def test_the_last_run_in_time_order():
+    report = make_report(["a"], {"a": host()}, a_run(), NOW)
+    ((row,)) = last_run(report)["rows"]
+    ((bar,), (window,)) = row["bars"], row["events"]
+    assert (row["title"], bar["left"], bar["width"]) == ("update domain 0", 10.0, 50.0)
+    assert (window["left"], window["width"], window["started"]) == (20.0, 30.0, 25.0)
+    page = render_page(report, "report.json")
+    for words in ("drained", "approved", "started", "over", "restored", "23:02:30", "all is well"):
+        assert words in page
+
+
+def test_who_is_left_drained_is_out_to_the_end_and_said_so():
+    run = a_run(ok=False, left={"drained": ["a"]}, stopped="Not begun, as an earlier wave went wrong.")
+    run["hosts"]["a"] = {**run["hosts"]["a"], "state": "left_drained", "restored_at": None, "error": "unhealthy"}
+    report = make_report(["a"], {"a": host()}, run, NOW)
+    assert last_run(report)["rows"][0]["bars"][0]["width"] == 90.0
+    page = render_page(report, "report.json")
+    for words in ("Left drained: a", "left drained", "a: unhealthy", "something is left to do", "as an earlier wave"):
+        assert words in page
+
+
+@pytest.mark.parametrize("run", [{}, [], "x", {"hosts": {}}, {"hosts": [], "events": {}, "left": {}}])
+def test_what_is_no_run_is_refused(run):
+    with pytest.raises(ValueError, match="drain_then_approve"):
+        make_report(["a"], {"a": host()}, run, NOW)
+
+
+def test_many_events_at_one_time_are_one_line_and_many_times_are_summed_up():
+    same = {f"h{n}": host(event(f"E{n}", f"h{n}")) for n in range(40)}
+    ((row,)) = coming(make_report(same, same, None, NOW))["rows"]
+    assert (len(row["lines"]), len(row["lines"][0]["hosts"]), row["more"]) == (1, 40, [])
+    apart = {f"h{n}": host(event(f"E{n}", f"h{n}", due=f"2026-11-16T00:{n:02d}:00Z")) for n in range(1, 40)}
+    ((row,)) = coming(make_report(apart, apart, None, NOW))["rows"]
+    assert (len(row["lines"]), len(row["more"])) == (5, 34)
+    assert row["lines"][0]["hosts"] == ["h1"]
+
+
+class Outline(html.parser.HTMLParser):
+    """The elements of a page, and the text outside of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.attributes, self.words, self._inside = [], [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [name for name, _value in attrs]
+        self._inside = tag
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.words.append(data)
+
+
+def hostile_report(words):
+    fleet = {
+        words: {
+            **host(event(words, words, kind=words, words=words), domain=words),
+            "maintenance_vm_name": words,
+        },
+        "b": {"maintenance_unread": words},
+    }
+    run = a_run(stopped=words)
+    run["hosts"] = {words: {**run["hosts"]["a"], "error": words, "state": words}}
+    run["events"] = {words: {**run["events"]["E"], "hosts": [words], "approved_by": words, "outcome": words}}
+    return make_report(fleet, fleet, run, NOW, title=words)
+
+
+def test_words_from_outside_are_words():
+    # Both come before the other host.
+    plain = Outline(render_page(hostile_report("a word"), "r.json"))
+    hostile = Outline(render_page(hostile_report(HOSTILE), "r.json"))
+    assert hostile.elements == plain.elements
+    assert hostile.attributes == plain.attributes
+    assert "".join(hostile.words).count(HOSTILE) == "".join(plain.words).count("a word")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(min_size=1, max_size=30))
+def test_no_word_changes_the_page(word):
+    page = render_page(hostile_report(f"a{word}"), "r.json")
+    assert Outline(page).elements == Outline(render_page(hostile_report("a"), "r.json")).elements
+    json.dumps(hostile_report(word))
+
+
+def test_a_page_needs_nothing_else():
+    page = render_page(make_report(["a"], {"a": host(event("E", "a"))}, a_run(), NOW), "r.json")
+    outline = Outline(page)
+    assert not {"link", "img", "iframe", "object", "embed"} & set(outline.elements)
+    assert "src" not in outline.attributes
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "default-src 'none'" in page.replace("&#39;", "'")
