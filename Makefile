@@ -84,6 +84,10 @@ lint-docs: .venv/lint mirror ## Changelog fragments, plugin and role documentati
 docs: .venv/docs mirror ## The guides and a reference page for everything, as a web site in .build/docs/html
 	.venv/bin/python docs/site/build.py .build/docs
 
+.PHONY: lint-patterns
+lint-patterns: .venv/lint ## Patterns for AWX, by their published schema
+	.venv/bin/python tests/tools/check_patterns.py extensions/patterns .build/pattern-schema
+
 .PHONY: sanity
 sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
 	@.venv/bin/python tests/tools/get_pip.py

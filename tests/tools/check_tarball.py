@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +73,18 @@ def import_as_galaxy(tarball: Path, work: Path) -> None:
     env = {**os.environ, **settings, **no_settings}
     report = run(sys.executable, "-m", "galaxy_importer.main", tarball, env=env, cwd=work)
     print(report, end="")
-    if any(line.startswith(("ERROR", "WARNING")) for line in report.splitlines()):
+    complaints = [line for line in report.splitlines() if line.startswith(("ERROR", "WARNING"))]
+    if [line for line in complaints if not is_about_our_own(line, tarball)]:
         sys.exit("galaxy-importer complains, see above")
+
+
+def is_about_our_own(line: str, tarball: Path) -> bool:
+    """galaxy-importer has ansible-lint look for collections one folder too deep, where it finds no playbook of ours."""
+    missing = re.fullmatch(rf"WARNING: ERROR +Failed to find {re.escape(COLLECTION)}\.(\w+) playbook\.", line)
+    if missing is None:
+        return False
+    with tarfile.open(tarball) as archive:
+        return f"playbooks/{missing[1]}.yml" in archive.getnames()
 
 
 def main() -> None:

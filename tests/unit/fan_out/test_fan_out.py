@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who must be in one job: properties, and the cases that they come from."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.maintenance.azure.plugins.filter.fan_out import fan_out as as_filter
+from ansible_collections.maintenance.azure.plugins.plugin_utils._fan_out import fan_out
+from hypothesis import given
+from hypothesis import strategies as st
+
+NOW = 1_800_000_000.0
+
+
+def status(*events, read_at="2027-01-15T08:00:00Z", **this_host):
+    shown = [{"id": name, "resources": list(resources), "status": "Scheduled"} for name, resources in events]
+    return {"events": shown, "read_at": read_at, "this_host": this_host or None}
+
+
+@st.composite
+def fleets(draw):
+    """Hosts in delivery groups; each host shows the events of its group, or was not read."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=8))
+    known = draw(st.lists(st.booleans(), min_size=len(sizes), max_size=len(sizes)))
+    fleet, group_of = {}, {}
+    for number, size in enumerate(sizes):
+        names = [f"g{number}-{index}" for index in range(size)]
+        events = [
+            (f"E{number}-{index}", draw(st.lists(st.sampled_from(names), min_size=1, unique=True)))
+            for index in range(draw(st.integers(0, 2)))
+        ]
+        for name in names:
+            read = draw(st.booleans())
+            fleet[name] = {"maintenance_status": status(*events) if read else None}
+            if known[number]:
+                fleet[name]["maintenance_delivery_group"] = f"set {number}"
+            group_of[name] = number
+    return fleet, group_of
+
+
+@given(fleets(), st.integers(1, 5))
+def test_no_two_jobs_share_a_group_and_nobody_is_in_two(made, jobs):
+    fleet, group_of = made
+    result = fan_out(fleet, fleet, jobs=jobs)
+    launched = [host for job in result["jobs"] for host in job["hosts"]]
+    assert sorted([*launched, *result["quiet"], *result["unknown"]]) == sorted(fleet)
+    assert len(result["jobs"]) <= jobs
+    job_of: dict[int, int] = {}
+    for number, job in enumerate(result["jobs"]):
+        for host in job["hosts"]:
+            # Whoever shows or is named by an event of a group is in the job of all others of that group.
+            assert job_of.setdefault(group_of[host], number) == number
+    named = {
+        host
+        for variables in fleet.values()
+        for event in (variables["maintenance_status"] or {"events": []})["events"]
+        for host in event["resources"]
+    }
+    assert named <= set(launched)
+    showing = {host for host, variables in fleet.items() if (variables["maintenance_status"] or {}).get("events")}
+    assert showing <= set(launched)
+
+
+@given(fleets())
+def test_what_is_known_to_be_one_group_stays_whole(made):
+    fleet, group_of = made
+    launched = {host for job in fan_out(fleet, fleet, jobs=3)["jobs"] for host in job["hosts"]}
+    for host in launched:
+        if "maintenance_delivery_group" in fleet[host]:
+            assert {other for other in fleet if group_of[other] == group_of[host]} <= launched
+
+
+@given(fleets(), st.randoms())
+def test_the_order_of_the_hosts_does_not_matter(made, chance):
+    fleet, _group_of = made
+    shuffled = list(fleet)
+    chance.shuffle(shuffled)
+    assert fan_out(shuffled, fleet) == fan_out(fleet, fleet)
+
+
+def test_placement_groups_of_scale_sets():
+    place = {"subscription_id": "s", "resource_group": "RG", "scale_set": "vmss", "placement_group": "p1"}
+    fleet = {
+        "a": {"maintenance_status": status(("E", ["a"]), **place)},
+        "b": {"maintenance_status": status(**{**place, "resource_group": "rg"})},
+        "c": {"maintenance_status": status(**{**place, "placement_group": "p2"})},
+    }
+    result = fan_out(fleet, fleet)
+    assert result["jobs"] == [{"hosts": ["a", "b"], "groups": 1}]
+    assert (result["quiet"], result["unknown"]) == (["c"], [])
+
+
+def test_a_reading_that_is_too_old_is_none():
+    fleet = {"a": {"maintenance_status": status(("E", ["a"]))}, "b": {}}
+    assert fan_out(fleet, fleet, max_age=60, now=NOW)["jobs"] == [{"hosts": ["a"], "groups": 1}]
+    late = fan_out(fleet, fleet, max_age=60, now=NOW + 61)
+    assert (late["jobs"], late["unknown"]) == ([], ["a", "b"])
+    assert "Run collect first" in late["lines"][-1]
+
+
+def test_more_groups_than_jobs_are_packed_evenly():
+    fleet = {f"h{number}": {"maintenance_status": status((f"E{number}", [f"h{number}"]))} for number in range(100)}
+    jobs = fan_out(fleet, fleet, jobs=8)["jobs"]
+    assert {len(job["hosts"]) for job in jobs} == {12, 13}
+
+
+@pytest.mark.parametrize("jobs", [0, -1, "many"])
+def test_a_number_of_jobs_that_makes_no_sense(jobs):
+    with pytest.raises(AnsibleFilterError, match=r"^maintenance.azure.fan_out: "):
+        as_filter(["a"], {"a": {}}, jobs=jobs)
