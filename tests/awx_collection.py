@@ -17,7 +17,7 @@ PACKAGE = "ansible==12.3.0"
 
 
 def collections_path() -> str:
-    """For ANSIBLE_COLLECTIONS_PATH: this collection and awx.awx. Where that can't be had, the test says so and is skipped."""
+    """For ANSIBLE_COLLECTIONS_PATH: this collection and awx.awx. Where there is none, the test is skipped."""
     try:
         folder = wheel_part(PACKAGE, "ansible_collections/awx/", MIRROR / "awx")
     except Unavailable as unavailable:

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._links import HostVars, collect_events, events_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import natural, some_of
 
-FAN_OUT_VARIABLES = (*NAME_VARIABLES, "maintenance_delivery_group")
+GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
 _MOST = 8
 
 
@@ -57,7 +57,7 @@ def fan_out(
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ValueError(f"jobs must be a number, at least 1, not {jobs!r}")
     ordered = sorted(set(hosts), key=natural)
-    readings = {host: _good_reading(host_vars.get(host), max_age, now) for host in ordered}
+    readings = {host: good_reading(host_vars.get(host), max_age, now) for host in ordered}
     groups = _groups(ordered, host_vars, readings)
     busy = [group for group in groups if any(events_of(readings[host]) for host in group)]
     still = [group for group in groups if not any(events_of(readings[host]) for host in group)]
@@ -70,10 +70,11 @@ def fan_out(
     return {**result, "lines": _lines(result, len(ordered))}
 
 
-def _good_reading(
-    variables: Mapping[str, t.Any] | None, max_age: float | None, now: float | None
+def good_reading(
+    variables: Mapping[str, t.Any] | None, max_age: float | None, now: float | None = None
 ) -> dict[str, t.Any] | None:
-    status = variables.get("maintenance_status") if variables is not None else None
+    """What the host was shown, if that can be relied on."""
+    status = variables.get(STATUS) if variables is not None else None
     if not isinstance(status, dict) or not isinstance(status.get("events"), list):
         return None
     if max_age is None:
@@ -101,7 +102,7 @@ def _groups(
         for key in _keys(host_vars.get(host), readings[host]):
             sets.join(host, first.setdefault(key, host))
     # An event may also name hosts that were not read themselves.
-    known = {host: {**(host_vars.get(host) or {}), "maintenance_status": readings[host]} for host in hosts}
+    known = {host: {**(host_vars.get(host) or {}), STATUS: readings[host]} for host in hosts}
     for seen in collect_events(hosts, known):
         for host in seen.hosts:
             sets.join(host, first[_event_key(seen.id)])
@@ -114,7 +115,7 @@ def _groups(
 def _keys(variables: Mapping[str, t.Any] | None, reading: t.Any) -> list[tuple[str, ...]]:
     """Two hosts with a common key are of one delivery group."""
     keys: list[tuple[str, ...]] = [_event_key(event.get("id")) for event in events_of(reading)]
-    told = variables.get("maintenance_delivery_group") if variables is not None else None
+    told = variables.get(GROUP) if variables is not None else None
     if told is not None and told != "":
         keys.append(("told", str(told)))
     this_host = this_host_of(variables)

@@ -117,7 +117,7 @@ def _strangers(event: Mapping[str, t.Any]) -> str:
     names = some_of(event["uncovered"], _MOST)
     if event["not_in_run"]:
         return f"{names} (in the inventory, but not in this run: {some_of(event['not_in_run'], _MOST)})"
-    return f"{names}, which no host of this run is known to be"
+    return f"{names}, which no host of this run is known to be (is the inventory, or this slice of it, complete?)"
 
 
 def _hosts(hosts: list[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run_artifact import run_artifact
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import some_of
 
 Order = dict[str, t.Any]
@@ -197,7 +198,11 @@ def run_summary(
     nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
     undone = any(left[key] for key in ("drained", "failed", "refused", "not_run"))
     summary["ok"] = not (undone or nothing_read or run.get("stopped"))
-    return {**summary, "lines": summary_lines(summary, last_plan.get("unread", ()))}
+    return {
+        **summary,
+        "lines": summary_lines(summary, last_plan.get("unread", ())),
+        "artifact": run_artifact(summary),
+    }
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:

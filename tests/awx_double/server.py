@@ -93,6 +93,8 @@ class AwxDouble:
         self.store = Store(project_folder)
         self.writes: list[str] = []
         self.refusals: list[Any] = []
+        # What becomes of the jobs that are launched.
+        self.jobs_fail = False
         double = self
 
         class Handler(_Handler):
@@ -219,9 +221,9 @@ class AwxDouble:
         self.store.workflow_jobs[number] = {
             "id": number,
             "url": url,
-            "status": "successful",
+            "status": "failed" if self.jobs_fail else "successful",
             "finished": "2026-11-16T00:00:00Z",
-            "failed": False,
+            "failed": self.jobs_fail,
             "jobs": body["jobs"],
         }
         return 201, {"id": number, "url": url, "status": "pending"}

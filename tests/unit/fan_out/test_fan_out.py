@@ -107,6 +107,32 @@ def test_more_groups_than_jobs_are_packed_evenly():
     assert {len(job["hosts"]) for job in jobs} == {12, 13}
 
 
+@given(fleets())
+def test_one_good_reading_of_a_known_group_is_enough(made):
+    """The filter does not look at the others, and comes to the same end: Azure shows an event to the whole group."""
+    fleet, _group_of = made
+    assert as_filter(list(fleet), fleet) == fan_out(fleet, fleet)
+
+
+def test_the_filter_does_not_look_at_more_readings_than_it_needs():
+    looked_at = []
+
+    class Variables(dict):
+        def __getitem__(self, key):
+            if key == "maintenance_status":
+                looked_at.append(self["name"])
+            return super().__getitem__(key)
+
+    fleet = {
+        f"h{number}": Variables(
+            name=f"h{number}", maintenance_status=status(("E", ["h0"])), maintenance_delivery_group="set"
+        )
+        for number in range(50)
+    }
+    assert len(as_filter(list(fleet), fleet)["jobs"][0]["hosts"]) == 50
+    assert looked_at == ["h0"]
+
+
 @pytest.mark.parametrize("jobs", [0, -1, "many"])
 def test_a_number_of_jobs_that_makes_no_sense(jobs):
     with pytest.raises(AnsibleFilterError, match=r"^maintenance.azure.fan_out: "):
