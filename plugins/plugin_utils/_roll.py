@@ -101,7 +101,8 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late
     elif not started:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
     if event["vanishing"]:
-        order["vanishes"] = order["vanishes"] or event["id"] not in order["blocked"]
+        # Who is late for it is gone soon all the same: back in service it would only lose what it was given.
+        order["vanishes"] = order["vanishes"] or too_late or event["id"] not in order["blocked"]
     elif event["id"] not in order["blocked"] or too_late:
         order["wait"].append(event["id"])
 
@@ -179,7 +180,7 @@ def run_summary(
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
         ),
-        "failed": sorted(host for host, outcome in outcomes.items() if outcome["state"] in ("failed", "lost")),
+        "failed": sorted(host for host, outcome in outcomes.items() if _went_wrong(outcome)),
         "refused": _refusals(outcomes),
         "not_run": [wave["hosts"] for wave in last_plan["waves"]],
         "unknown": list(last_plan["unknown"]),
@@ -203,6 +204,10 @@ def run_summary(
         "lines": summary_lines(summary, last_plan.get("unread", ())),
         "artifact": run_artifact(summary),
     }
+
+
+def _went_wrong(outcome: Outcome) -> bool:
+    return outcome["state"] in ("failed", "lost") or (outcome["state"] == "vanished" and bool(outcome.get("error")))
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:

@@ -85,7 +85,7 @@ def test_every_unfinished_event_of_a_host_is_waited_for_before_it_is_restored(ma
                     assert event["id"] in order["wait"]
 
 
-def test_who_is_late_waits_for_the_event_and_so_do_its_neighbours():
+def event_of_two(**changes):
     event = {
         "id": "E",
         "hosts": ["a", "b"],
@@ -93,11 +93,23 @@ def test_who_is_late_waits_for_the_event_and_so_do_its_neighbours():
         "status": "Scheduled",
         "uncovered": [],
         "approvable": True,
-        "vanishing": False,
     }
-    orders = _roll.wave_orders([event], ["a", "b"], {"a": "drained", "b": "late"})
+    return {**event, "vanishing": False, **changes}
+
+
+def test_who_is_late_waits_for_the_event_and_so_do_its_neighbours():
+    orders = _roll.wave_orders([event_of_two()], ["a", "b"], {"a": "drained", "b": "late"})
     assert [order["wait"] for order in orders.values()] == [["E"], ["E"]]
     assert all(order["restore"] and not order["approve_drained"] for order in orders.values())
+
+
+def test_who_is_late_for_an_event_that_takes_him_away_is_not_put_back_into_service():
+    orders = _roll.wave_orders([event_of_two(vanishing=True)], ["a", "b"], {"a": "drained", "b": "late"})
+    assert not any(order["restore"] or order["approve_drained"] or order["wait"] for order in orders.values())
+    late = {**_roll.host_outcome(1, orders["b"], {"error": "too late"}, {}, {}), "pass": 1}
+    assert late["state"] == "vanished"
+    summary = _roll.run_summary(RUN, {"b": late}, empty_plan())
+    assert (summary["ok"], summary["left"]["failed"]) == (False, ["b"])
 
 
 PLAN = {
