@@ -39,9 +39,10 @@ class Group:
 
     def processes(self) -> list[int]:
         found: list[int] = []
-        for listing in self.path.rglob("cgroup.procs"):
+        # Groups come and go while we look.
+        for folder, _folders, _files in os.walk(self.path):
             with contextlib.suppress(OSError):
-                found += [int(line) for line in listing.read_text().split()]
+                found += [int(line) for line in Path(folder, "cgroup.procs").read_text().split()]
         # Those of other process namespaces are shown as 0.
         return [process for process in found if process]
 

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from lab.evidence import Evidence
 from lab.figures import Figures
 from lab.fleet import Fleet, down, left_behind
 from lab.lab import lock
+from lab.names import LOGS
 
 FIGURES = Figures()
 
@@ -29,13 +32,16 @@ def lab():
 @pytest.fixture
 def fleet(lab):
     lab.settle()
-    return lab
+    yield lab
+    assert "Traceback" not in (LOGS / "simulator.err").read_text(), "an event could not do to a machine what it should"
 
 
 @pytest.fixture
-def evidence(fleet):
+def evidence(fleet, request):
     """Whatever is in the logs from now on."""
-    return Evidence(fleet)
+    since_now = Evidence(fleet)
+    yield since_now
+    since_now.keep(re.sub(r"\W+", "-", request.node.name).strip("-"))
 
 
 @pytest.fixture

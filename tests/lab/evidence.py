@@ -13,7 +13,7 @@ from typing import Any
 
 from lab.fleet import ANSWERS, Fleet
 from lab.machine import PLATFORM_LOG, Machine
-from lab.names import DOMAIN_OF, NAME_OF_VM
+from lab.names import DOMAIN_OF, LOGS, NAME_OF_VM
 from lab.shell import run, wait_until
 
 
@@ -83,25 +83,30 @@ class Evidence:
 
     # -- HAProxy
 
-    def server_changes(self) -> list[tuple[float, str, bool]]:
-        """When HAProxy took which server into service (true) or out of it."""
+    def server_changes(self) -> list[tuple[float, str, str]]:
+        """When HAProxy said what about which server."""
         changes = []
         for at, text in self.journal(self.fleet.balancer, "SYSLOG_IDENTIFIER=haproxy"):
             found = re.search(r"Server web/(\S+) (.*)", text)
             if found:
-                words = found.group(2)
-                changes.append((at, found.group(1), words.startswith("is UP") or "leaves drain" in words))
+                changes.append((at, found.group(1), found.group(2)))
         return changes
 
     def out_of_service(self) -> list[Span]:
-        """By HAProxy's log; what is still out ends now."""
-        spans, out = [], {}
-        for at, server, taken_in in self.server_changes():
-            if not taken_in:
-                out.setdefault(server, at)
-            elif server in out:
-                spans.append(Span(server, out.pop(server), at))
-        return spans + [Span(server, at, time.time()) for server, at in out.items()]
+        """By HAProxy's log: drained or down. What is still out ends now."""
+        spans, since = [], {}
+        drained: dict[str, bool] = {}
+        down: dict[str, bool] = {}
+        for at, server, words in self.server_changes():
+            if "enters drain" in words or "leaving forced drain" in words:
+                drained[server] = "enters drain" in words
+            if words.startswith(("is DOWN", "is UP")):
+                down[server] = words.startswith("is DOWN")
+            if drained.get(server) or down.get(server):
+                since.setdefault(server, at)
+            elif server in since:
+                spans.append(Span(server, since.pop(server), at))
+        return spans + [Span(server, at, time.time()) for server, at in since.items()]
 
     # -- the simulator
 
@@ -151,6 +156,12 @@ class Evidence:
 
     def boots(self, name: str) -> int:
         return sum(1 for line in self.platform() if (line["machine"], line["what"]) == (name, "boot"))
+
+    def keep(self, name: str) -> None:
+        """Keep what HAProxy and systemd said, as the machines' own logs go with the machines."""
+        for machine in self.fleet.machines.values():
+            lines = [f"{at:.3f} {text}" for at, text in self.journal(machine)]
+            (LOGS / f"{name}.{machine.name}.journal").write_text("\n".join(lines) + "\n")
 
     # -- together
 

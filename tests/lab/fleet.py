@@ -103,9 +103,8 @@ class Fleet:
             machine.wait_until_up()
             shutil.rmtree(machine.root / TRACES, ignore_errors=True)
             machine.run("systemctl", "start", "nginx")
-        for server, status in haproxy.statuses(self.balancer).items():
-            if status.startswith(("DRAIN", "MAINT")):
-                haproxy.ask(self.balancer, f"set server {haproxy.BACKEND}/{server} state ready")
+        for machine in self.web:
+            haproxy.ask(self.balancer, f"set server {haproxy.BACKEND}/{machine.name} state ready")
         self.wait_until_in_service()
 
     def _impacts(self) -> list[int]:
