@@ -114,6 +114,10 @@ lab-down: lab-possible $(VENV) ## Remove all that the lab runs, also after it wa
 lab-possible:
 	@$(PYTHON) tests/lab/requirements.py
 
+.PHONY: bench
+bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and nothing else should run meanwhile
+	.venv/bin/python tests/benchmark/bench.py --json .build/bench/bench.json $(ARGS)
+
 .PHONY: demo
 demo: .venv/runtime mirror ## A small simulated fleet, read and shown as a table
 	.venv/bin/python demo/run.py

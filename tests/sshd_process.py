@@ -18,7 +18,6 @@ from typing import Any
 
 SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
 SETTINGS = """
-ListenAddress 127.0.0.1
 Port {port}
 HostKey {folder}/host_key
 PidFile none
@@ -27,34 +26,44 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 MaxStartups 100
-Subsystem sftp internal-sftp
+Subsystem sftp {sftp}
+{more}
 """
+# One in a program of its own can be run through another command.
+SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def _free_port(address: str) -> int:
+    with socket.create_server((address, 0)) as listener:
         return listener.getsockname()[1]
 
 
 @contextlib.contextmanager
-def sshd(folder: Path) -> Iterator[dict[str, Any]]:
-    """Gives the variables with which a host is reached through it."""
+def sshd(
+    folder: Path, addresses: tuple[str, ...] = ("127.0.0.1",), force_command: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Gives the variables with which a host is reached through it, at the first of the addresses (16 at most)."""
     assert SSHD
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True)
-    port = _free_port()
-    (folder / "sshd_config").write_text(SETTINGS.format(port=port, folder=folder))
+    port = _free_port(addresses[0])
+    more = [f"ListenAddress {address}" for address in addresses]
+    if force_command:
+        more.append(f"ForceCommand {force_command}")
+    sftp = next((path for path in SFTP_SERVERS if Path(path).exists()), "internal-sftp")
+    settings = SETTINGS.format(port=port, folder=folder, sftp=sftp, more="\n".join(more))
+    (folder / "sshd_config").write_text(settings)
     if os.geteuid() == 0:
         # Where sshd of root puts its unprivileged half; a boot would have made it.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with (folder / "sshd.log").open("wb") as log:
         process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stderr=log)
     try:
-        _wait_until_it_listens(port, folder / "sshd.log")
+        _wait_until_it_listens(addresses[0], port, folder / "sshd.log")
         yield {
             "sshd_pid": process.pid,
             "ansible_connection": "ssh",
-            "ansible_host": "127.0.0.1",
+            "ansible_host": addresses[0],
             "ansible_port": port,
             "ansible_user": getpass.getuser(),
             "ansible_ssh_private_key_file": str(folder / "user_key"),
@@ -67,10 +76,10 @@ def sshd(folder: Path) -> Iterator[dict[str, Any]]:
         process.wait(10)
 
 
-def _wait_until_it_listens(port: int, log: Path) -> None:
+def _wait_until_it_listens(address: str, port: int, log: Path) -> None:
     ends = time.monotonic() + 10
     while time.monotonic() < ends:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
             return
         time.sleep(0.05)
     raise RuntimeError(f"sshd does not listen: {log.read_text()}")

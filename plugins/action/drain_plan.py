@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller half of drain_plan: checks the steps, opens the journal on the host, says what is left to do."""
+"""The controller half of drain_plan: checks the steps, opens the journal on the host, and does what it can at once."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 import uuid
@@ -21,8 +22,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work impo
     work_to_drain,
     work_to_restore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._step_orders import (
+    Item,
+    StepOrders,
+    asks_the_controller,
+    ready,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
     BadSteps,
     Step,
@@ -41,6 +47,7 @@ OPTIONS = dict(
     timeout=dict(type="int", default=600),
     reserve=dict(type="int", default=5),
     run_id=dict(type="str", default=""),
+    seen=dict(type="dict"),
 )
 
 
@@ -74,28 +81,56 @@ class ActionModule(ActionBase):
         deadline = nearest_deadline(events)
         end = end_of_time(now, self.options["timeout"], self.options["reserve"], deadline)
         self._check_time(end - now, deadline, now, fixed_waits(steps))
-        answer = self._journal("begin", events=events)
-        journal = answer["journal"]
-        work = work_to_drain(steps, journal, folders.placed_to_drain)
-        return self._plan(journal, answer, work, end, started_at=now, deadline_at=deadline)
+
+        def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
+            work = work_to_drain(steps, journal, folders.placed_to_drain)
+            plan = self._plan(journal, boot_id, work, end, started_at=now, deadline_at=deadline)
+            return StepOrders(self, plan, self.task_vars)
+
+        # Mostly there is no journal yet.
+        return self._opened_and_done(orders_for, {"state": "draining", "steps": []}, events=events)
 
     def _restore(self) -> dict[str, t.Any]:
         folders = self._folders()
         health = checked_health(self.options["health"])
-        answer = self._journal("restore")
-        journal = answer["journal"]
-        if journal is None:
-            return {
-                **self._plan({}, answer, [], None),
-                "state": "nothing",
-                "restored_at": None,
-                "health": [],
-                "changed": False,
-            }
-        work = work_to_restore(journal, bool(health), folders.placed_to_restore)
         now = time.time()
-        plan = self._plan(journal, answer, work, now + self.options["timeout"], started_at=now)
-        return {**plan, "checks": health, "restored_at": None, "health": []}
+
+        def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
+            work = work_to_restore(journal, bool(health), folders.placed_to_restore)
+            plan = self._plan(journal, boot_id, work, now + self.options["timeout"], started_at=now)
+            plan.update(checks=health, restored_at=None, health=[])
+            return StepOrders(self, plan, self.task_vars)
+
+        return self._opened_and_done(orders_for, self.options["seen"])
+
+    def _opened_and_done(
+        self, orders_for: t.Callable[..., StepOrders], guess: dict[str, t.Any] | None, **more: t.Any
+    ) -> dict[str, t.Any]:
+        """Opens the journal and does what comes first, in one go where the journal is what it is guessed to be."""
+        first = orders_for({"state": None, "steps": []})
+        items: list[Item] = []
+        with contextlib.suppress(BadSteps):
+            if guess:
+                first = orders_for(guess)
+                items = [] if asks_the_controller(first.plan["work"]) else ready(first.plan["work"])
+        order = first.order_of(items, first.plan["deadline"] - time.time())
+        answer = first.ask({**order, "open": {"expected": guess["steps"] if guess else None, **more}})
+        if answer.get("failed") or "journal" not in answer:
+            message = answer.get("msg") or "the journal could not be opened"
+            raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
+        if answer["journal"] is None:
+            result = self._plan({}, answer["boot_id"], [], None)
+            result.update(state="nothing", restored_at=None, health=[], changed=False)
+        else:
+            orders = orders_for(answer["journal"], answer["boot_id"])
+            result = orders.nothing_yet()
+            if answer["results"]:
+                result = orders.after(items, answer, result)
+            if not result.get("failed"):
+                result = orders.all_on_the_host(result)
+        # Such as the Python interpreter of the host.
+        found: dict[str, t.Any] = {name: answer[name] for name in ("ansible_facts", "deprecations") if name in answer}
+        return {**found, **result, "warnings": [*answer.get("warnings", []), *result.get("warnings", [])]}
 
     def _folders(self) -> Folders:
         basedir = self._loader.get_basedir()
@@ -123,22 +158,10 @@ class ActionModule(ActionBase):
             result={"late": True},
         )
 
-    def _journal(self, state: str, **more: t.Any) -> dict[str, t.Any]:
-        arguments = {"path": self.options["journal"], "state": state, "run_id": self.options["run_id"], **more}
-        notice_silence(self._connection)
-        answer = self._execute_module(
-            module_name="maintenance.azure.drain_journal", module_args=arguments, task_vars=self.task_vars
-        )
-        if answer.get("failed") or "journal" not in answer:
-            raise AnsibleActionFail(
-                f"{self.host}: {answer.get('msg') or 'the journal could not be opened'}", result=answer
-            )
-        return answer
-
     def _plan(
         self,
         journal: dict[str, t.Any],
-        answer: dict[str, t.Any],
+        boot_id: str | None,
         work: list[dict[str, t.Any]],
         end: float | None,
         started_at: float = 0,
@@ -146,14 +169,12 @@ class ActionModule(ActionBase):
     ) -> dict[str, t.Any]:
         direction = self.options["direction"]
         return {
-            # Such as the Python interpreter that was found on the host.
-            **{name: answer[name] for name in ("ansible_facts", "warnings", "deprecations") if name in answer},
             "changed": False,
             "direction": direction,
             "state": journal.get("state"),
             "journal": self.options["journal"],
             "run_id": self.options["run_id"],
-            "boot_id": answer["boot_id"],
+            "boot_id": boot_id,
             "started_at": journal.get("started_at"),
             "drained_at": journal.get("drained_at"),
             "seconds": 0,

@@ -13,10 +13,12 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils import _lock_file
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lock_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
 
+LOCK_FILE = HostHalf("lock_file", _lock_file, private=False)
 # Soon at first: one who gives a lock back does so on one keeper after the other.
 SECONDS_BETWEEN_LOOKS = (0.5, 1, 2, 5)
 
@@ -81,10 +83,7 @@ class ActionModule(ActionBase):
         return self._run_module({**request, "me": me, "replace": dead}, task_vars)
 
     def _run_module(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        notice_silence(self._connection)
-        result = self._execute_module(
-            module_name="maintenance.azure.lock_file", module_args=arguments, task_vars=task_vars
-        )
+        result = LOCK_FILE.run(self, arguments, task_vars)
         result.pop("invocation", None)
         if "held" not in result and not result.get("failed"):
             result.update(failed=True, msg=result.get("msg") or "The host gave no answer about the lock")

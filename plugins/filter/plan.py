@@ -11,7 +11,11 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import PLAN_VARIABLES, make_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import (
+    PLAN_VARIABLES,
+    make_plan,
+    with_journal,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
@@ -22,7 +26,7 @@ def plan(
     hostvars: t.Any,
     policy: t.Any,
     max_at_once: t.Any = None,
-    drained: t.Any = (),
+    drained: t.Any = None,
     uncovered: str = "refuse",
     width: int = LINE_WIDTH,
 ) -> dict[str, t.Any]:
@@ -33,12 +37,13 @@ def plan(
             others = [str(host) for host in hostvars if host not in set(names)]
             return hosts_by_vm_name(others, needed_vars(others, hostvars, NAME_VARIABLES))
 
+        variables = needed_vars(names, hostvars, PLAN_VARIABLES)
         made = make_plan(
             names,
-            needed_vars(names, hostvars, PLAN_VARIABLES),
+            variables,
             policy,
             max_at_once=max_at_once,
-            drained=host_names(drained or ()),
+            drained=with_journal(variables) if drained is None else host_names(drained),
             uncovered=uncovered,
             elsewhere=elsewhere,
             now=time.time(),

@@ -8,9 +8,20 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import wave_orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_states, to_be_drained, wave_orders
+
+
+def orders_of(
+    wave: dict[str, t.Any], batch: list[str], hostvars: t.Any, on_failed_drain: str = "restore"
+) -> dict[str, t.Any]:
+    drains = drain_states(wave, batch, needed_vars(batch, hostvars, ("maintenance_status", "drain_result")))
+    events = [event for part in wave["waves"] for event in part["events"]]
+    due = to_be_drained(wave)
+    orders = wave_orders(events, batch, drains, on_failed_drain)
+    return {host: {**order, "drains": host in due} for host, order in orders.items()}
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"wave_orders": as_filter("wave_orders", wave_orders)}
+        return {"wave_orders": as_filter("wave_orders", orders_of)}

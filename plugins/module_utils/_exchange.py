@@ -9,20 +9,27 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 from ansible_collections.maintenance.azure.plugins.module_utils import _imds, _leases
 
 
-def exchange(request):
-    """Returns {answers}, or {failed, msg, kind, status}."""
+def carried_out(request, check_mode, transport=_imds.HttpTransport, discovered_endpoints=None):
+    """The result of the module service_exchange for its options: {answers}, or {failed, msg, kind, status}."""
+    if check_mode and request.get("approval"):
+        return _failed("No approval is sent in check mode.", "check_mode", None)
     try:
-        return {"answers": _ask(request)}
+        return {"changed": False, "answers": _ask(request, transport, discovered_endpoints)}
     except _imds.ImdsError as error:
-        return {"failed": True, "msg": str(error), "kind": error.kind, "status": error.status}
+        return _failed(str(error), error.kind, error.status)
 
 
-def _ask(request):
+def _failed(message, kind, status):
+    return {"changed": False, "failed": True, "msg": message, "kind": kind, "status": status}
+
+
+def _ask(request, transport, discovered_endpoints):
     approval = request.get("approval")
     version, timeout = request["api_version"], request["timeout"]
     if approval:
-        return _imds.approve(request["endpoints"][0], version, approval["expected"], approval["body"], timeout)
+        endpoint = request["endpoints"][0]
+        return _imds.approve(endpoint, version, approval["expected"], approval["body"], timeout, transport)
     endpoints = request["endpoints"]
     if endpoints == ["auto"]:
-        endpoints = [_imds.DEFAULT_ENDPOINT] + _leases.discovered_endpoints()
-    return _imds.read(endpoints, version, request["with_instance"], timeout)
+        endpoints = [_imds.DEFAULT_ENDPOINT] + (discovered_endpoints or _leases.discovered_endpoints)()
+    return _imds.read(endpoints, version, request["with_instance"], timeout, transport)

@@ -55,17 +55,26 @@ def _is_expired(lease, now):
 
 def discovered_endpoints(root="/", now=None):
     """Base URLs to try, in order, for every address that a lease on this machine names."""
-    now = time.time() if now is None else now
-    addresses = []
+    return endpoints_of(_lease_texts(root), time.time() if now is None else now)
+
+
+def _lease_texts(root):
     for pattern in LEASE_FILES:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             try:
                 with io.open(path, encoding="utf-8", errors="replace") as lease_file:
-                    address = endpoint_of_lease(lease_file.read(), now)
+                    text = lease_file.read()
             except OSError:
                 continue
-            if address and address not in addresses:
-                addresses.append(address)
+            yield text
+
+
+def endpoints_of(texts, now):
+    addresses = []
+    for text in texts:
+        address = endpoint_of_lease(text, now)
+        if address and address not in addresses:
+            addresses.append(address)
     return [
         "http://%s" % address if port == 80 else "http://%s:%d" % (address, port)
         for address in addresses

@@ -31,6 +31,17 @@ class LockFileError(Exception):
     """The file does not tell who holds the lock, or can't be written."""
 
 
+def carried_out(request, check_mode):
+    """The result of the module lock_file for its options."""
+    path = os.path.expanduser(os.path.expandvars(request["path"]))
+    try:
+        if request["state"] == "absent":
+            return give_back(path, request["me"], dry=check_mode)
+        return take(path, request["me"], request["expires"], request.get("replace"), dry=check_mode)
+    except LockFileError as error:
+        return dict(failed=True, changed=False, msg=str(error))
+
+
 def take(path, me, expires, replace=None, now=None, dry=False):
     """Take the lock for `expires` seconds, or renew it if it is ours.
 

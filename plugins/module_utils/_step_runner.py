@@ -9,6 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils import (
+    _health,
     _kind_command,
     _kind_connections,
     _kind_haproxy,
@@ -19,7 +20,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils import (
     _kind_services,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain_host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._health import failed_check
 from ansible_collections.maintenance.azure.plugins.module_utils._journal import (
     Journal,
     JournalError,
@@ -42,6 +42,18 @@ VARIANTS = {
     "failover": {"patroni": _kind_patroni},
     "load_balancer": {"haproxy": _kind_haproxy, "nginx": _kind_nginx, "probe_file": _kind_probe_file},
 }
+
+
+# A host that is not asked for these need not have them; _host_half.py sends less then.
+OPTIONAL_KINDS = (
+    _kind_connections,
+    _kind_haproxy,
+    _kind_log,
+    _kind_nginx,
+    _kind_patroni,
+    _kind_probe_file,
+    _kind_services,
+)
 
 
 def workings_of(kind, arguments):
@@ -102,7 +114,7 @@ class StepRunner:
         checks = [] if self.check_mode else health
         results = []
         for check in checks:
-            complaint = failed_check(host, check)
+            complaint = _health.failed_check(host, check)
             results.append({"check": check, "ok": complaint is None, "said": complaint or ""})
             if complaint:
                 raise Unhealthy(complaint, results)

@@ -27,8 +27,8 @@ attributes:
     details: Reading, O(state=drained) and O(state=close) are. The other states write who wrote, and when.
 options:
   path:
-    description: The journal.
-    type: path
+    description: The journal. C(~) and variables in it are those of the host.
+    type: str
     default: /var/lib/azure-maintenance/journal.json
   state:
     description:
@@ -136,67 +136,16 @@ now:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import (
-    DEFAULT_PATH,
-    STATUSES,
-    Journal,
-    JournalError,
-    all_drained,
-    begun,
-    boot_id,
-    recorded,
-    utc_now,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import journal_options
+from ansible_collections.maintenance.azure.plugins.module_utils._journal_order import carried_out
 
 
 def main():
-    step = dict(
-        number=dict(type="int", required=True),
-        kind=dict(type="str"),
-        arguments=dict(type="dict"),
-        status=dict(type="str", required=True, choices=list(STATUSES)),
-        before=dict(type="dict"),
-        error=dict(type="str"),
-    )
-    module = AnsibleModule(
-        argument_spec=dict(
-            path=dict(type="path", default=DEFAULT_PATH),
-            state=dict(type="str", default="read", choices=["read", "begin", "step", "drained", "restore", "close"]),
-            events=dict(type="list", elements="dict", default=[]),
-            run_id=dict(type="str", default=""),
-            steps=dict(type="list", elements="dict", default=[], options=step),
-        ),
-        supports_check_mode=True,
-    )
-    journal = Journal(module.params["path"], predict_only=module.check_mode)
-    try:
-        before = journal.read()
-        after = written(journal, module.params, before)
-    except JournalError as error:
-        module.fail_json(msg=str(error))
-    is_open = after is not None and module.params["state"] != "close"
-    changed = after != before if is_open else before is not None and module.params["state"] == "close"
-    module.exit_json(changed=changed, journal=after if is_open else None, boot_id=boot_id(), now=utc_now())
-
-
-def written(journal, options, before):
-    state, run_id, now = options["state"], options["run_id"], utc_now()
-    if state == "read" or (before is None and state in ("restore", "close")):
-        return before
-    if state == "close":
-        return journal.close(run_id)
-    if state == "begin":
-        return journal.change(lambda data: begun(data, options["events"], run_id, boot_id(), now))
-    if state == "restore":
-        return journal.change(lambda data: data and dict(data, state="restoring", run_id=run_id))
-
-    def told(data):
-        if data is None:
-            raise JournalError("There is no journal %s that steps could be written to" % journal.path)
-        data = recorded(data, options["steps"], now)
-        return all_drained(data, now) if state == "drained" else data
-
-    return journal.change(told, run_id)
+    module = AnsibleModule(argument_spec=journal_options(), supports_check_mode=True)
+    result = carried_out(module.params, module.check_mode)
+    if result.get("failed"):
+        module.fail_json(**result)
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

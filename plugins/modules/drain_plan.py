@@ -9,8 +9,8 @@ short_description: Plan what the drain or restore of a host has to do
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Checks the steps before anything is touched, opens the journal of the host, and says which steps are left to do, or
-    to undo, and how much time there is for it.
+  - Checks the steps before anything is touched, opens the journal of the host, does the steps, or undoes them, up to
+    the first that needs tasks of its own, and says which are left and how much time there is for them.
   - It is what the roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) begin with. In a play of
     your own use the roles.
 extends_documentation_fragment:
@@ -62,6 +62,11 @@ options:
     description: How many seconds before the nearest deadline of O(events) the drain has to be done.
     type: int
     default: 5
+  seen:
+    description: >-
+      For O(direction=restore), the journal as it was last seen. Where it is still so, opening it and undoing what comes
+      first is done in one go.
+    type: dict
   run_id:
     description: Name of this run, for the journal. By default one is made up.
     type: str

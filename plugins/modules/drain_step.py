@@ -84,39 +84,18 @@ done:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_host import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import ORDER, step_options
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import JournalError
-from ansible_collections.maintenance.azure.plugins.module_utils._step_runner import StepRunner, Unhealthy
+from ansible_collections.maintenance.azure.plugins.module_utils._step_order import carried_out
 
 
 def main():
     module = AnsibleModule(argument_spec=step_options(), supports_check_mode=True)
-    order = module.params["plan"][ORDER]
-    try:
-        result = carried_out(order, StepRunner(order.get("journal"), order.get("run_id"), module.check_mode))
-    except Unhealthy as error:
-        module.fail_json(msg=str(error), health=error.results)
-    except (StepError, JournalError) as error:
-        module.fail_json(msg=str(error))
+    result = carried_out(module.params["plan"][ORDER], module.check_mode)
+    if result.get("failed"):
+        module.fail_json(**result)
     for warning in result.pop("warnings", []):
         module.warn(warning)
     module.exit_json(**result)
-
-
-def carried_out(order, runner):
-    """What the controller half asks for."""
-    perform, step, timeout = order["perform"], order.get("step"), order.get("timeout")
-    finished, final = order.get("finished") or (), order.get("final")
-    if perform == "look":
-        return runner.look(step, timeout)
-    if perform == "act":
-        return runner.act(order["direction"], step, timeout)
-    if perform == "finish":
-        return runner.finish(finished, final, order.get("health") or (), timeout)
-    if perform == "record":
-        return runner.record_only(order["direction"], step, order["status"], finished, order.get("error"))
-    return getattr(runner, order["direction"])(step, timeout, finished, final)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ holder:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import LockFileError, give_back, take
+from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import carried_out
 
 
 def main():
@@ -75,15 +75,10 @@ def main():
         ),
         supports_check_mode=True,
     )
-    options = module.params
-    try:
-        if options["state"] == "absent":
-            answer = give_back(options["path"], options["me"], dry=module.check_mode)
-        else:
-            answer = take(options["path"], options["me"], options["expires"], options["replace"], dry=module.check_mode)
-    except LockFileError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(**answer)
+    result = carried_out(module.params, module.check_mode)
+    if result.get("failed"):
+        module.fail_json(**result)
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ notes:
   - Reading is not neutral. The first request switches Scheduled Events on for the VM and its whole availability set or
     placement group. From then on a restart from the portal waits for an approval or for some 15 minutes. Azure
     switches the service off again after 24 hours without a request.
-  - Nothing is installed on the host; it needs Python 3.6 or newer.
+  - Nothing is installed on the host; it needs C(curl), or Python 3.6 or newer.
 seealso:
   - module: maintenance.azure.scheduled_event_approve
 """

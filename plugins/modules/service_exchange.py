@@ -79,7 +79,7 @@ status:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._exchange import exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._exchange import carried_out
 
 
 def main():
@@ -96,12 +96,10 @@ def main():
         ),
         supports_check_mode=True,
     )
-    if module.check_mode and module.params["approval"]:
-        module.fail_json(msg="No approval is sent in check mode.", kind="check_mode", status=None)
-    result = exchange(module.params)
-    if "answers" in result:
-        module.exit_json(changed=False, **result)
-    module.fail_json(**result)
+    result = carried_out(module.params, module.check_mode)
+    if result.get("failed"):
+        module.fail_json(**result)
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def work_to_drain(steps: Sequence[Step], journal: Mapping[str, t.Any], placed: P
         work[-1]["final"] = "drained"
     elif work or journal["state"] != "drained":
         work.append(_last_item(finished, "drained"))
-    return _in_order(work)
+    return in_order(work)
 
 
 def work_to_restore(journal: Mapping[str, t.Any], has_health: bool, placed: Placed) -> list[Record]:
@@ -68,14 +68,14 @@ def work_to_restore(journal: Mapping[str, t.Any], has_health: bool, placed: Plac
         work.append(_last_item(finished, "closed"))
     else:
         work[-1].update(finished=finished, final="closed")
-    return _in_order(work)
+    return in_order(work)
 
 
 def _last_item(finished: list[int], final: str) -> Record:
     return {"kind": "journal", "finished": finished, "final": final, "file": "finish.yml"}
 
 
-def _in_order(work: list[Record]) -> list[Record]:
+def in_order(work: list[Record]) -> list[Record]:
     """The role loops over positions alone.
 
     Ansible runs an included file on all hosts together only if the items of the loop are equal, and runs it where

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._links import HostVars, collect_events, events_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_host_of, this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import natural, some_of
 
 GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
@@ -103,7 +103,7 @@ def _groups(
             sets.join(host, first.setdefault(key, host))
     # An event may also name hosts that were not read themselves.
     known = {host: {**(host_vars.get(host) or {}), STATUS: readings[host]} for host in hosts}
-    for seen in collect_events(hosts, known):
+    for seen in collect_events(this_hosts_of(hosts, known), known):
         for host in seen.hosts:
             sets.join(host, first[_event_key(seen.id)])
     found: dict[str, list[str]] = {}

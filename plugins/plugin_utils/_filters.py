@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible.vars.hostvars import HostVars
 
 
 def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]:
@@ -27,6 +28,9 @@ def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]
 
 def plain(value: t.Any) -> t.Any:
     """Without the containers of ansible-core 2.19 and newer, which can't be copied."""
+    if isinstance(value, HostVars):
+        # Who takes it takes from it what is needed; it is costly.
+        return value
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -28,7 +28,9 @@ class HostService:
 
     def read(self, seconds: float | None = None) -> Reading:
         timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
-        return self._reading(self._ask({**self.options, "timeout": timeout}))
+        # The host says who it is once; the later answers are about events only.
+        with_instance = self._name() is None
+        return self._reading(self._ask({**self.options, "timeout": timeout}, with_instance=with_instance))
 
     def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
         status = decided_on.status
@@ -61,13 +63,15 @@ class HostService:
 
     def _reading(self, answers: dict[str, t.Any]) -> Reading:
         try:
-            status = self.action.understand(answers, self.options["vm_name"])
+            status = self.action.understand(answers, self._name())
         except AnsibleActionFail as error:
             raise Unanswered(str(error)) from error
-        # The host says who it is once; the later answers are about events only.
         self.this_host = status["this_host"] or self.this_host
         status["this_host"] = self.this_host
-        name = self.this_host["vm_name"] if self.this_host else self.options["vm_name"]
+        name = self._name()
         if name is None:
             raise AnsibleActionFail(NAME_NOT_TOLD)
         return Reading(status, answers["events"]["body"], name)
+
+    def _name(self) -> str | None:
+        return self.this_host["vm_name"] if self.this_host else self.options["vm_name"]

@@ -42,9 +42,11 @@ def needed_vars(
             # A play would leave it out in silence, and every later host would slip into the batch before its own.
             raise ValueError(f"There is no host {host} in the inventory")
         variables = hostvars[host]
-        found[host] = {name: variables[name] for name in names if name in variables}
-        for name, value in found[host].items():
-            if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
-                raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
-        found[host].update((name, variables[name]) for name in texts if name in variables)
+        own = found[host] = {}
+        for name in names:
+            if name in variables:
+                value = own[name] = variables[name]
+                if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
+                    raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
+        own.update((name, variables[name]) for name in texts if name in variables)
     return found

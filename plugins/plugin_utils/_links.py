@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import datetime
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import (
     name_told,
     scope_of,
-    this_host_of,
 )
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 Scope: t.TypeAlias = str | None
+# Hosts, in natural order, and what their VMs told about themselves.
+ThisHosts: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 
 # For sorting: an event that has begun, and no event at all.
 NOW = float("-inf")
@@ -31,7 +32,7 @@ NEVER = float("inf")
 class SeenEvent:
     """One event of Azure, put together from all readings that show it."""
 
-    __slots__ = ("_names", "_resources", "_scope", "due", "hosts", "id", "newest", "read_at", "started")
+    __slots__ = ("_names", "due", "hosts", "id", "newest", "read_at", "resources", "scope", "started")
 
     def __init__(self, event: Mapping[str, t.Any], read_at: str) -> None:
         self.id = str(event.get("id"))
@@ -43,8 +44,9 @@ class SeenEvent:
         self.hosts: dict[str, None] = {}
         # Canonical VM name -> the name as Azure wrote it, or None once a host of this run is known to be that VM.
         self._names: dict[str, str | None] = {}
-        self._resources: t.Any = None
-        self._scope: Scope = None
+        # What was added last, and how: as read by a host of which scope.
+        self.resources: t.Any = None
+        self.scope: Scope = None
 
     @property
     def strangers(self) -> list[str]:
@@ -53,10 +55,7 @@ class SeenEvent:
 
     def add(self, resources: Iterable[t.Any], scope: Scope, vms: _Vms) -> None:
         """`resources` as read by a host of this scope."""
-        # The same list again, from another host of the group, brings nothing new and would make this quadratic.
-        if scope == self._scope and (resources is self._resources or resources == self._resources):
-            return
-        self._resources, self._scope = resources, scope
+        self.resources, self.scope = resources, scope
         for written in resources:
             name = canonical_name(str(written))
             hosts = vms.hosts(name, scope)
@@ -70,16 +69,14 @@ class SeenEvent:
 class _Vms:
     """The hosts of this run by the names of their VMs."""
 
-    def __init__(self, hosts: Iterable[str], host_vars: HostVars) -> None:
+    def __init__(self, this_hosts: ThisHosts, host_vars: HostVars) -> None:
         self.scopes: dict[str, Scope] = {}
         # Nearly every name stands for one host, and a list for each of 100,000 is a burden for the garbage collector.
         self._first: dict[str, str] = {}
         self._more: dict[str, list[str]] = {}
-        for host in hosts:
-            variables = host_vars.get(host)
-            this_host = this_host_of(variables)
+        for host, this_host in this_hosts.items():
             self.scopes[host] = scope_of(this_host)
-            name = canonical_name(name_told(host, variables, this_host))
+            name = canonical_name(name_told(host, host_vars.get(host), this_host))
             if self._first.setdefault(name, host) is not host:
                 self._more.setdefault(name, []).append(host)
 
@@ -92,27 +89,38 @@ class _Vms:
         return found if scope is None else [host for host in found if self.scopes[host] in (None, scope)]
 
 
-def collect_events(hosts: Sequence[str], host_vars: HostVars) -> list[SeenEvent]:
+def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
     """The events that name one of the hosts, the most urgent first."""
-    vms = _Vms(hosts, host_vars)
+    vms = _Vms(this_hosts, host_vars)
     found: dict[str, SeenEvent] = {}
-    for host in hosts:
+    # The same by the ids as they are written, nearly always in one way: every host of a group brings all its events.
+    as_written: dict[t.Any, SeenEvent] = {}
+    for host in this_hosts:
         variables = host_vars.get(host)
         status: t.Any = variables.get("maintenance_status") if variables is not None else None
-        for event in events_of(status):
-            read_at = status["read_at"] if isinstance(status.get("read_at"), str) else ""
-            event_id = canonical_id(str(event.get("id")))
-            seen = found.get(event_id)
+        events = events_of(status)
+        if not events:
+            continue
+        read_at = status["read_at"] if isinstance(status.get("read_at"), str) else ""
+        scope = vms.scopes[host]
+        for event in events:
+            written = event.get("id")
+            seen = as_written.get(written) if isinstance(written, str) else None
             if seen is None:
-                seen = found[event_id] = SeenEvent(event, read_at)
-            elif read_at > seen.read_at:
+                seen = found.setdefault(canonical_id(str(written)), SeenEvent(event, read_at))
+                if isinstance(written, str):
+                    as_written[written] = seen
+            if read_at > seen.read_at:
                 seen.newest, seen.read_at = event, read_at
             if event.get("status") == "Started":
                 # There is no way back from Started, so that one reading that says so is enough.
                 seen.started = True
             if event.get("affects_this_host") is True:
                 seen.hosts[host] = None
-            seen.add(event.get("resources") or (), vms.scopes[host], vms)
+            resources = event.get("resources") or ()
+            # The same list again, from another host of the group, brings nothing new and would make this quadratic.
+            if scope != seen.scope or resources != seen.resources:
+                seen.add(resources, scope, vms)
     ours = [seen for seen in found.values() if seen.hosts]
     for seen in ours:
         seen.due = NOW if seen.started else moment(seen.newest.get("not_before"))

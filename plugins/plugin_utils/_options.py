@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._journal import DEFAULT_PATH
 
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 DEFAULT_TIMEOUT = 130
@@ -64,6 +65,17 @@ def report_options() -> dict[str, t.Any]:
         title=dict(type="str", default="Azure maintenance"),
         run=dict(type="dict"),
         run_file=dict(type="path"),
+    )
+
+
+def state_options() -> dict[str, t.Any]:
+    return dict(service_options(), journal=dict(type="str", default=DEFAULT_PATH))
+
+
+def approval_report_options() -> dict[str, t.Any]:
+    return dict(
+        sent=dict(type="list", elements="dict", required=True),
+        waited=dict(type="dict", required=True),
     )
 
 

@@ -16,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._links import (
     collect_events,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._policy import Rule, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import (
     WAVE_VARIABLES,
     Wave,
@@ -53,12 +54,13 @@ def make_plan(
     ordered = sorted(set(hosts), key=natural)
     limit = read_max_at_once(max_at_once, len(ordered))
     unread = [host for host in ordered if not _was_read(host_vars.get(host))]
-    seen_events = collect_events(ordered, host_vars)
+    this_hosts = this_hosts_of(ordered, host_vars)
+    seen_events = collect_events(this_hosts, host_vars)
     entries = {seen.id: _entry(seen, rules, uncovered, now) for seen in seen_events}
     _look_elsewhere(list(entries.values()), elsewhere)
     to_do = [seen for seen in seen_events if entries[seen.id]["action"] != "ignore"]
     busy_set = {host for seen in to_do for host in seen.hosts}
-    busy = [host for host in ordered if host in busy_set]
+    busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
     waves = arrange(busy, host_vars, to_do, limit)
     return {
         "waves": [
@@ -73,17 +75,28 @@ def make_plan(
     }
 
 
+def with_journal(host_vars: HostVars) -> list[str]:
+    """The hosts on which a journal was found, along with the reading."""
+    return [host for host, variables in host_vars.items() if _status_of(variables).get("journal")]
+
+
+def _status_of(variables: Mapping[str, t.Any] | None) -> Mapping[str, t.Any]:
+    status = variables.get("maintenance_status") if variables is not None else None
+    return status if isinstance(status, dict) else {}
+
+
 def _was_read(variables: Mapping[str, t.Any] | None) -> bool:
     """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
-    status = variables.get("maintenance_status") if variables is not None else None
-    return isinstance(status, dict) and isinstance(status.get("events"), list)
+    return isinstance(_status_of(variables).get("events"), list)
 
 
 def _by_reason(unread: Iterable[str], host_vars: HostVars) -> list[dict[str, t.Any]]:
     """The hosts that were not read, together where they said the same about it."""
     groups: dict[str, list[str]] = {}
     for host in unread:
-        why = (host_vars.get(host) or {}).get("maintenance_unread")
+        variables = host_vars.get(host) or {}
+        # Kept by the playbook collect, or in the result of a reading itself.
+        why = variables.get("maintenance_unread") or _status_of(variables).get("msg")
         groups.setdefault(str(why or ""), []).append(host)
     told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
     if len(told) > _MOST_REASONS:

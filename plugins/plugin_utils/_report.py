@@ -17,7 +17,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._links import (
     collect_events,
     moment,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_host_of, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import (
+    this_host_of,
+    this_hosts_of,
+    vm_name_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import (
     WAVE_VARIABLES,
     domain_of,
@@ -51,7 +55,7 @@ def make_report(
     _check_run(run)
     ordered = sorted(set(hosts), key=natural)
     domains = {host: _domain(host_vars.get(host)) for host in ordered}
-    seen_events = collect_events(ordered, host_vars)
+    seen_events = collect_events(this_hosts_of(ordered, host_vars), host_vars)
     mine = collections.defaultdict(list)
     for seen in seen_events:
         for host in seen.hosts:

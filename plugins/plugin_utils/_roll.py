@@ -45,6 +45,31 @@ def check_batch(
     return {"wave": wave, "stop": ""}
 
 
+def drain_states(
+    wave: Mapping[str, t.Any], batch: Sequence[str], variables: Mapping[str, Mapping[str, t.Any]]
+) -> dict[str, str]:
+    """What became of the drain of each host, one of DRAIN_STATES, from what it registered."""
+    due = to_be_drained(wave)
+    return {host: _drain_state(host in due, variables.get(host) or {}) for host in batch}
+
+
+def to_be_drained(wave: Mapping[str, t.Any]) -> set[str]:
+    return {host for part in wave["waves"] for host in part["drain"]}
+
+
+def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
+    status = known.get("maintenance_status") or {}
+    # Whoever can't be read can't be drained, whatever its neighbours say about its events.
+    if not isinstance(status.get("events"), list):
+        return "lost"
+    if not was_due:
+        return "drained" if status.get("journal") else "not_needed"
+    drain = known.get("drain_result") or {}
+    if drain.get("state") == "drained" and not drain.get("failed") and not drain.get("unreachable"):
+        return "drained"
+    return "late" if drain.get("late") else "failed"
+
+
 def wave_orders(
     events: Sequence[Mapping[str, t.Any]],
     batch: Sequence[str],
@@ -113,6 +138,54 @@ def _is_restored(order: Order, on_failed_drain: str) -> bool:
     if order["blocked"] and not order["wait"]:
         return on_failed_drain == "restore"
     return True
+
+
+def restore_orders(batch: Sequence[str]) -> dict[str, Order]:
+    """For hosts that an earlier run left drained and that nothing is planned for any more."""
+    return {host: {**_empty_order("drained"), "restore": True} for host in batch}
+
+
+def wave_outcomes(
+    orders: Mapping[str, Order],
+    variables: Mapping[str, Mapping[str, t.Any]],
+    wave: int,
+    number_of_pass: int,
+    previous: Mapping[str, Outcome] | None = None,
+) -> dict[str, Outcome]:
+    """`previous`, and what this wave did to its hosts, from what they registered."""
+    outcomes = dict(previous or {})
+    for host, order in orders.items():
+        known = variables.get(host) or {}
+        approve = _approve_report(order, known)
+        reports = (_drain_report(order, known), approve, _restore_report(order, known, approve))
+        outcomes[host] = {**host_outcome(wave, order, *reports, outcomes.get(host)), "pass": number_of_pass}
+    return outcomes
+
+
+def _drain_report(order: Order, known: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    status = known.get("maintenance_status") or {}
+    if order["drain"] == "lost":
+        return {"error": status.get("msg") or "No answer"}
+    if not order.get("drains"):
+        return status.get("journal") or {}
+    drain = known.get("drain_result") or {}
+    return drain if order["drain"] == "drained" else {"error": drain.get("msg") or "The drain failed"}
+
+
+def _approve_report(order: Order, known: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    if not order["acts"]:
+        return {"over": True}
+    approve = known.get("approve_result") or {}
+    return approve if "over" in approve else {"over": False, "error": approve.get("msg") or "No approval"}
+
+
+def _restore_report(order: Order, known: Mapping[str, t.Any], approve: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    if not order["restore"] or not approve["over"]:
+        return {}
+    restore = known.get("restore_result") or {}
+    if restore.get("state") in ("restored", "nothing"):
+        return restore
+    return {"state": "failed", "error": restore.get("msg") or "The restore failed"}
 
 
 def host_outcome(

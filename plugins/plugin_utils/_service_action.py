@@ -9,16 +9,18 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils import _exchange
 from ansible_collections.maintenance.azure.plugins.module_utils._imds import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._curl import CurlHost, run_by_curl
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
     BadReading,
     build_status,
     parse_document,
     parse_identity,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._quick_command import run_quickly
-from ansible_collections.maintenance.azure.plugins.plugin_utils._silent_hosts import notice_silence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host_half import HostHalf
 
+EXCHANGE = HostHalf("service_exchange", _exchange, private=False)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
 )
@@ -57,7 +59,9 @@ class ServiceAction(ActionBase):
         if any(not event_id.strip() for event_id in options["event_ids"] or ()):
             raise AnsibleActionFail("event_ids holds an empty id")
 
-    def ask_host(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
+    def ask_host(
+        self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost | None = None, **more: t.Any
+    ) -> dict[str, t.Any]:
         """Run the host half and return the service's answers as they came."""
         request = {
             "endpoints": [options["endpoint"]],
@@ -66,10 +70,7 @@ class ServiceAction(ActionBase):
             "timeout": options["timeout"],
             **more,
         }
-        notice_silence(self._connection)
-        result = run_quickly(self, request, task_vars) or self._execute_module(
-            module_name="maintenance.azure.service_exchange", module_args=request, task_vars=task_vars
-        )
+        result = run_by_curl(self, request, curl) or EXCHANGE.run(self, request, task_vars)
         if result.get("failed") or "answers" not in result:
             raise HostFailed(result)
         return result["answers"]

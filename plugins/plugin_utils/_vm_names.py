@@ -8,6 +8,7 @@ Pure: host variables in, names out.
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -22,6 +23,11 @@ def this_host_of(host_vars: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
     status = host_vars.get("maintenance_status") if host_vars is not None else None
     this_host = status.get("this_host") if isinstance(status, dict) else None
     return this_host if isinstance(this_host, dict) else {}
+
+
+def this_hosts_of(hosts: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
+    """The same for many, for callers that look at each several times."""
+    return {host: this_host_of(host_vars.get(host)) for host in hosts}
 
 
 def vm_name_of(inventory_hostname: str, host_vars: Mapping[str, t.Any] | None) -> str:
@@ -49,7 +55,12 @@ def scope_of(this_host: Mapping[str, t.Any]) -> str | None:
     An event names VMs of one resource group only and without saying which: this tells two VMs of one name apart.
     """
     subscription, group = this_host.get("subscription_id"), this_host.get("resource_group")
-    return f"{subscription}/{group}".casefold() if subscription and group else None
+    return _scope(str(subscription), str(group)) if subscription and group else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _scope(subscription: str, group: str) -> str:
+    return f"{subscription}/{group}".casefold()
 
 
 def hosts_by_vm_name(hosts: Iterable[str], hostvars: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:

@@ -19,9 +19,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._links import (
     NOW,
     HostVars,
     SeenEvent,
+    ThisHosts,
     collect_events,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import this_hosts_of
 
 # Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
 WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name")
@@ -59,21 +60,20 @@ def make_waves(hosts: Iterable[str], host_vars: HostVars, max_at_once: t.Any = N
     """
     ordered = sorted(set(hosts), key=natural)
     limit = read_max_at_once(max_at_once, len(ordered))
-    return arrange(ordered, host_vars, collect_events(ordered, host_vars), limit)
+    this_hosts = this_hosts_of(ordered, host_vars)
+    return arrange(this_hosts, host_vars, collect_events(this_hosts, host_vars), limit)
 
 
-def arrange(hosts: list[str], host_vars: HostVars, events: list[SeenEvent], limit: int | None) -> list[Wave]:
+def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent], limit: int | None) -> list[Wave]:
     """The same for hosts in natural order, and for events that name no other hosts."""
     domains: dict[str, str | None] = {}
     zones: dict[str, str] = {}
-    for host in hosts:
-        variables = host_vars.get(host)
-        this_host = this_host_of(variables)
-        domains[host] = domain_of(variables, this_host)
+    for host, this_host in this_hosts.items():
+        domains[host] = domain_of(host_vars.get(host), this_host)
         zone = this_host.get("zone")
         if zone and not this_host.get("scale_set"):
             zones[host] = str(zone)
-    rank = {host: number for number, host in enumerate(hosts)}
+    rank = {host: number for number, host in enumerate(this_hosts)}
     units = _units(domains, events, singly=limit is not None)
     return [_wave(pack, rank, limit, domains, zones) for pack in _packs(units, limit)]
 

@@ -197,4 +197,4 @@ def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch):
         monkeypatch.setattr(_imds, "DEFAULT_ENDPOINT", unused_endpoint())
         monkeypatch.setattr(_leases, "discovered_endpoints", lambda: [unused_endpoint(), discovered])
         request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
-        assert _exchange.exchange(request)["answers"]["endpoint"] == discovered
+        assert _exchange.carried_out(request, False)["answers"]["endpoint"] == discovered

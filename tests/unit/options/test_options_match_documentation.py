@@ -18,6 +18,8 @@ SPECS = {
     "scheduled_event_wait": _options.wait_options,
     "run_lock": _options.lock_options,
     "write_report": _options.report_options,
+    "host_state": _options.state_options,
+    "approval_report": _options.approval_report_options,
 }
 KEYS = ("type", "elements", "default", "choices", "required")
 

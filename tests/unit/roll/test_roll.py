@@ -167,6 +167,92 @@ def test_the_state_of_a_host_after_its_wave(given_order, approve, restore, state
     assert outcome.get("error", "") == " ".join(filter(None, (approve.get("error"), restore.get("error"))))
 
 
+READ = {"events": []}
+
+
+@pytest.mark.parametrize(
+    ("due", "known", "state"),
+    [
+        (True, {"maintenance_status": READ, "drain_result": {"state": "drained"}}, "drained"),
+        (True, {"maintenance_status": READ, "drain_result": {"state": "draining"}}, "failed"),
+        (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "failed": True}}, "failed"),
+        (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "unreachable": True}}, "failed"),
+        (True, {"maintenance_status": READ, "drain_result": {"failed": True, "late": True}}, "late"),
+        (True, {"maintenance_status": READ}, "failed"),
+        (True, {"maintenance_status": {"msg": "x"}, "drain_result": {"state": "drained"}}, "lost"),
+        (True, {"drain_result": {"state": "drained"}}, "lost"),
+        (False, {"maintenance_status": None}, "lost"),
+        # What an earlier wave registered does not count.
+        (False, {"maintenance_status": READ, "drain_result": {"state": "drained"}}, "not_needed"),
+        (False, {"maintenance_status": {**READ, "journal": {"state": "drained"}}}, "drained"),
+        (False, {"maintenance_status": {**READ, "journal": None}}, "not_needed"),
+    ],
+)
+def test_what_became_of_a_drain(due, known, state):
+    wave = {"waves": [{"drain": ["a"] if due else []}]}
+    assert _roll.drain_states(wave, ["a"], {"a": known}) == {"a": state}
+
+
+def registered(**changes):
+    return {
+        "maintenance_status": {"events": [], "msg": "said"},
+        "drain_result": {"state": "drained", "drained_at": "1", "boot_id": "b"},
+        "approve_result": {"over": True, "approved": ["E"], "error": ""},
+        "restore_result": {"state": "restored", "restored_at": "2", "boot_id": "c"},
+        **changes,
+    }
+
+
+def acting(**changes):
+    return order(**{"acts": True, "restore": True, **changes})
+
+
+@pytest.mark.parametrize(
+    ("given_order", "known", "expected"),
+    [
+        (acting(drains=True), registered(), {"state": "restored", "drained_at": "1", "restored_at": "2"}),
+        (acting(drains=True), registered(), {"rebooted": True, "approved": ["E"], "pass": 2, "wave": 3}),
+        (acting(drains=True, acts=False), registered(), {"approved": [], "state": "restored"}),
+        (acting(drains=True), registered(approve_result={"msg": "gone"}), {"state": "left_drained", "error": "gone"}),
+        (acting(drains=True), registered(approve_result={}), {"state": "left_drained", "error": "No approval"}),
+        (
+            acting(drains=True),
+            registered(approve_result={"over": False, "error": "x"}),
+            {"state": "left_drained", "error": "x", "restored_at": None},
+        ),
+        (
+            acting(drains=True),
+            registered(restore_result={"unreachable": True, "msg": "lost it"}),
+            {"state": "left_drained", "error": "lost it"},
+        ),
+        (
+            acting(drains=True, drain="failed"),
+            registered(drain_result={"failed": True, "msg": "no"}),
+            {"state": "failed", "error": "no", "drained_at": None},
+        ),
+        (acting(drain="lost"), registered(), {"state": "lost", "error": "said", "drained_at": None}),
+        # What an earlier wave registered does not count.
+        (acting(drain="not_needed", restore=False), registered(), {"state": "passed", "restored_at": None}),
+        (acting(), registered(), {"drained_at": None, "restored_at": "2"}),
+    ],
+)
+def test_what_a_wave_did_to_a_host(given_order, known, expected):
+    earlier = {"z": {"state": "restored"}}
+    outcomes = _roll.wave_outcomes({"a": given_order}, {"a": known}, 3, 2, earlier)
+    assert outcomes["z"] == {"state": "restored"}
+    assert {key: outcomes["a"].get(key) for key in expected} == expected
+
+
+def test_what_was_left_behind_is_restored():
+    orders = _roll.restore_orders(["a"])
+    known = {
+        "maintenance_status": {"events": [], "journal": {"drained_at": "1"}},
+        "restore_result": {"state": "restored"},
+    }
+    outcome = _roll.wave_outcomes(orders, {"a": known}, 0, 1)["a"]
+    assert (outcome["state"], outcome["drained_at"], outcome["wave"]) == ("restored", "1", 0)
+
+
 def empty_plan(**changes):
     return {"waves": [], "unknown": [], "left_drained": [], "already_drained": [], **changes}
 

@@ -56,6 +56,36 @@ def test_three_domains(fleet):
     assert len(fleet.notes()) == 8
 
 
+READ = "Ask each host what is planned, and what an earlier run left behind"
+# What every host of a plain wave goes through. Each line costs some 20 ms for each host: think twice before adding one.
+TASKS_OF_A_HOST = [
+    READ,
+    READ,
+    "Drain, as far as no other tasks are needed",
+    "Drain with the tasks that are left",
+    "Look into the journal",
+    "Approve",
+    "Wait until it is over",
+    "Tell what came of it",
+    "Restore, as far as no other tasks are needed",
+    "Restore with the tasks that are left",
+    READ,
+]
+TASKS_DONE_ONCE = 24
+
+
+def test_a_plain_wave_takes_few_tasks(tmp_path):
+    with RollFleet(tmp_path, hosts=3, domains=1) as fleet:
+        fleet.event_per_domain(dwell=0)
+        run = fleet.roll()
+    assert run.code == 0, run.output
+    results = [(line["host"], line["task"].split(" : ")[-1], line["outcome"]) for line in run.results]
+    assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
+    skipped = [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
+    assert skipped == ["Drain with the tasks that are left", "Restore with the tasks that are left"]
+    assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
+
+
 @pytest.mark.long
 def test_limit_keeps_the_waves(fleet):
     for host in ("web-0", "web-1", "web-3"):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+import ways
 from ansible_run import fleet_inventory, inventory, play, play_each
 from simulator_process import Simulator
 
@@ -25,9 +26,10 @@ def no_faults_left(simulator):
     simulator.clear_faults()
 
 
-def reading(folder, simulator, **options):
+def reading(folder, simulator, way="curl", **options):
     task = {"name": "Read", "maintenance.azure.scheduled_event_info": options}
-    return play(folder, fleet_inventory(folder, simulator), task)
+    hosts = fleet_inventory(folder, simulator, **ways.host_vars(folder, way))
+    return play(folder, hosts, task, **ways.play_keywords(folder, way))
 
 
 def requests_a_second(simulator):
@@ -35,6 +37,11 @@ def requests_a_second(simulator):
     return max(sum(1 for other in times if start <= other < start + 1) for start in times)
 
 
+# The module runs the same code as the command.
+both_ways = pytest.mark.parametrize("way", ["curl", "command"])
+
+
+@both_ways
 @pytest.mark.parametrize(
     "fault",
     [
@@ -50,14 +57,15 @@ def requests_a_second(simulator):
     ],
     ids=lambda fault: fault["kind"],
 )
-def test_passing_trouble_is_waited_for(tmp_path, simulator, fault):
+def test_passing_trouble_is_waited_for(tmp_path, simulator, way, fault):
     simulator.fault(**fault)
-    outcome = reading(tmp_path, simulator, timeout=30)
+    outcome = reading(tmp_path, simulator, way, timeout=30)
     assert outcome.code == 0, outcome.output
     assert [event["id"] for event in outcome.of("Read")["events"]] == ["A1"]
     assert requests_a_second(simulator) <= 5
 
 
+@both_ways
 @pytest.mark.parametrize(
     ("fault", "part"),
     [
@@ -78,9 +86,9 @@ def test_passing_trouble_is_waited_for(tmp_path, simulator, fault):
     ],
     ids=lambda value: str(value.get("status", value["kind"])) if isinstance(value, dict) else "",
 )
-def test_lasting_trouble_is_a_failure_that_says_what_and_where(tmp_path, simulator, fault, part):
+def test_lasting_trouble_is_a_failure_that_says_what_and_where(tmp_path, simulator, way, fault, part):
     simulator.fault(**fault, seconds=60, path="scheduledevents")
-    outcome = reading(tmp_path, simulator, timeout=4)
+    outcome = reading(tmp_path, simulator, way, timeout=4)
     result = outcome.of("Read")
     assert (outcome.code, result["outcome"]) == (2, "failed")
     assert "events" not in result
@@ -100,9 +108,10 @@ def test_a_name_that_the_instance_metadata_does_not_tell(tmp_path, simulator):
     assert [event["affects_this_host"] for event in everything["events"]] == [None]
 
 
-def test_nobody_at_the_address_costs_some_fifteen_seconds(tmp_path, simulator):
+@both_ways
+def test_nobody_at_the_address_costs_some_fifteen_seconds(tmp_path, simulator, way):
     simulator.fault(kind="refuse", seconds=60)
-    outcome = reading(tmp_path, simulator)
+    outcome = reading(tmp_path, simulator, way)
     assert "Not an Azure VM, or the service is blocked" in outcome.of("Read")["msg"]
     assert outcome.seconds < 22
 

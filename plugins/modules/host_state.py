@@ -1,0 +1,55 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The work is done by the action plugin of the same name.
+
+DOCUMENTATION = r"""
+module: host_state
+short_description: What is planned for a host, and what its journal says
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - Does in one task what M(maintenance.azure.scheduled_event_info) with C(affecting=any) and
+    M(maintenance.azure.drain_journal) do in two.
+  - It is how the playbook C(maintenance.azure.drain_then_approve) reads. In a playbook of your own use those.
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+  - maintenance.azure._service
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  journal:
+    description: Path of the journal on the host.
+    type: str
+    default: /var/lib/azure-maintenance/journal.json
+seealso:
+  - module: maintenance.azure.scheduled_event_info
+  - module: maintenance.azure.drain_journal
+"""
+
+EXAMPLES = r"""
+- name: Ask each host what is planned and what an earlier run left behind
+  maintenance.azure.host_state:
+  register: maintenance_status
+"""
+
+RETURN = r"""
+events:
+  description: As in M(maintenance.azure.scheduled_event_info), whose other values are returned too.
+  type: list
+  elements: dict
+  returned: success
+journal:
+  description: What the journal holds, or null where there is none. It is returned also where the reading failed.
+  type: dict
+  returned: always
+journal_problem:
+  description: Why the journal could not be read, or nothing.
+  type: str
+  returned: always
+"""

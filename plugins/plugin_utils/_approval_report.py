@@ -1,0 +1,37 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role approve has come to on one host, from what its tasks returned. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+Answer = Mapping[str, t.Any]
+
+
+def approval_report(sent: Sequence[Answer], waited: Answer | None) -> dict[str, t.Any]:
+    """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for."""
+    answers = [*sent, *([] if waited is None else [waited])]
+    outcomes = dict((waited or {}).get("outcomes") or {})
+    times: dict[str, dict[str, t.Any]] = {}
+    for answer in answers:
+        for event_id, known in (answer.get("times") or {}).items():
+            times.setdefault(event_id, {}).update(known)
+    return {
+        "approved": [event_id for answer in answers for event_id in answer.get("approved") or ()],
+        "refused": [refusal for answer in answers for refusal in answer.get("refused") or ()],
+        "leaders": {event: host for answer in answers for event, host in (answer.get("leaders") or {}).items()},
+        "times": times,
+        "outcomes": outcomes,
+        # A wait that can't say what has become of the events has not seen them end.
+        "over": waited is None or (bool(outcomes) and all(seen == "gone" for seen in outcomes.values())),
+        "error": " ".join(problem for answer in answers for problem in _problems(answer)),
+    }
+
+
+def _problems(answer: Answer) -> list[str]:
+    """A task that got no answer has no list of problems, only a message."""
+    problems = answer.get("problems")
+    return [str(answer.get("msg") or "no answer")] if problems is None else [str(problem) for problem in problems]

@@ -1,0 +1,129 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's memory for a roll of 500 hosts, against a playbook that does as many tasks on as many hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ansible_run import environment, inventory
+from figures import Figure
+from roll_fleet import RollFleet
+from timed_run import CALLBACKS
+
+HOSTS = 500
+# One update domain of ten has an event: its hosts are drained and restored, the others read and planned for.
+DOMAINS = 10
+
+
+def five_hundred_hosts(folder: Path, _repeats: int) -> list[Figure]:
+    """Once: the peak of a run varies by a few percent, and a run of 500 hosts takes a minute."""
+    (folder / "roll").mkdir()
+    with RollFleet(folder / "roll", hosts=HOSTS, domains=DOMAINS) as fleet:
+        wave = [host for host, domain in fleet.domain_of.items() if domain == "0"]
+        fleet.simulator.add_event(id="E", type="Reboot", resources=wave, notice=9000, dwell=0)
+        for host in wave:
+            fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
+        roll = peak_of(folder / "roll", fleet.command("--forks", "10"))
+        if fleet.approvals() != ["E"]:
+            sys.exit("the roll did not go through")
+    (folder / "plain").mkdir()
+    hosts = inventory(folder / "plain", {host: {"endpoint": "http://127.0.0.1"} for host in fleet.domain_of})
+    (folder / "plain" / "play.json").write_text(json.dumps(plain_plays(roll["tasks"], wave)))
+    plain = peak_of(folder / "plain", ["ansible-playbook", "-i", str(hosts), "--forks", "10", "play.json"])
+    mib = {
+        "roll, largest process": roll["largest"],
+        "plain, largest process": plain["largest"],
+        "roll, all processes": roll["all"],
+        "plain, all processes": plain["all"],
+        "tasks": len(roll["tasks"]),
+        "seconds of the roll": roll["seconds"],
+    }
+    note = (
+        f"the largest process, {roll['largest']:.0f} against {plain['largest']:.0f} MiB; all processes together,"
+        f" shared pages counted once, {roll['all']:.0f} against {plain['all']:.0f} MiB"
+    )
+    return [
+        Figure(
+            "memory of the controller, a roll of 500 hosts",
+            "plain tasks, as many on as many hosts",
+            1.3,
+            [roll["largest"] / plain["largest"]],
+            parts=mib,
+            note=note,
+        )
+    ]
+
+
+def plain_plays(tasks: list[dict[str, Any]], wave: list[str]) -> list[dict[str, Any]]:
+    """As many tasks as the roll had, each on as many hosts, with a result that is kept."""
+    plays: list[dict[str, Any]] = []
+    for number, task in enumerate(tasks):
+        hosts = "all" if task["hosts"] > len(wave) else wave
+        plain: dict[str, Any] = {
+            "name": f"Task {number}",
+            "ansible.builtin.raw": "true",
+            "register": f"result_{number}",
+        }
+        if task["hosts"] == 1:
+            plain["run_once"] = True
+        if not plays or plays[-1]["hosts"] != hosts:
+            plays.append({"name": f"Play {number}", "hosts": hosts, "gather_facts": False, "tasks": []})
+        plays[-1]["tasks"].append(plain)
+    return plays
+
+
+def peak_of(folder: Path, command: list[str]) -> dict[str, Any]:
+    """In MiB: what the largest process needed at most, and all of them at one moment; and what the run did."""
+    times = folder / "task_times.json"
+    settings = environment(
+        folder,
+        ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS),
+        ANSIBLE_CALLBACKS_ENABLED="task_times",
+        TASK_TIMES=str(times),
+        ANSIBLE_DEPRECATION_WARNINGS="0",
+    )
+    started, together = time.monotonic(), 0
+    with (folder / "output").open("wb") as output:
+        process = subprocess.Popen(command, cwd=folder, env=settings, stdout=output, stderr=output)
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
+        together = max(together, sum(_share_of(pid) for pid in _family(process.pid)))
+        time.sleep(0.5)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}: {(folder / 'output').read_text()[-3000:]}")
+    return {
+        "largest": used.ru_maxrss / 1024,
+        "all": together / 1024,
+        "tasks": json.loads(times.read_text()),
+        "seconds": round(time.monotonic() - started),
+    }
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from _family(int(child))
+
+
+def _share_of(pid: int) -> int:
+    """In KiB; a page that several processes share counts in parts."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0

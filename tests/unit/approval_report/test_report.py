@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tasks of the role approve returned, put together."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_report import approval_report
+
+SENT = {"approved": ["E"], "leaders": {"E": "a"}, "times": {"E": {"approved": "1"}}, "refused": [], "problems": []}
+WAITED = {"outcomes": {"E": "gone"}, "times": {"E": {"over": "2"}}, "problems": []}
+
+
+def test_all_is_well():
+    assert approval_report([SENT], WAITED) == {
+        "approved": ["E"],
+        "refused": [],
+        "leaders": {"E": "a"},
+        "times": {"E": {"approved": "1", "over": "2"}},
+        "outcomes": {"E": "gone"},
+        "over": True,
+        "error": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("waited", "over"),
+    [
+        (None, True),
+        ({"outcomes": {"E": "gone", "F": "Started"}, "problems": ["late"]}, False),
+        ({"outcomes": {}, "problems": []}, False),
+        # No answer, or no contact: nobody has seen the end.
+        ({"msg": "no", "failed": True}, False),
+        ({"msg": "no", "unreachable": True}, False),
+    ],
+)
+def test_over_is_what_was_seen_to_be_over(waited, over):
+    assert approval_report([SENT], waited)["over"] is over
+
+
+def test_every_trouble_is_told():
+    refused = {"refused": [{"id": "F", "uncovered": ["z"]}], "problems": ["F names z."]}
+    report = approval_report([SENT, refused, {"msg": "no contact"}, {}], {"msg": "no answer in time"})
+    assert report["refused"] == [{"id": "F", "uncovered": ["z"]}]
+    assert report["error"] == "F names z. no contact no answer no answer in time"
