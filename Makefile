@@ -112,7 +112,7 @@ lab-down: lab-possible $(VENV) ## Remove all that the lab runs, also after it wa
 
 .PHONY: lab-possible
 lab-possible:
-	@$(PYTHON) tests/lab/requirements.py
+	@HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) tests/lab/requirements.py
 
 .PHONY: bench
 bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and nothing else should run meanwhile

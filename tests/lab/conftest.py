@@ -19,7 +19,11 @@ FIGURES = Figures()
 
 @pytest.fixture(scope="session")
 def lab():
-    with lock():
+    try:
+        guard = lock()
+    except SystemExit as why:
+        pytest.exit(str(why), returncode=1)
+    with guard:
         fleet = Fleet()
         try:
             fleet.up()

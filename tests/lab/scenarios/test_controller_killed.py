@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller is killed at ten moments of a roll and run again: the end is that of an undisturbed roll."""
+
+from __future__ import annotations
+
+import time
+
+from lab import controller, events
+from lab.end_state import end_state
+from lab.evidence import Evidence
+
+MOMENTS = 10
+# Short ones: what is spread over the roll is the ten moments, and they should fall on work, not on waiting.
+STEPS = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}
+
+
+def plan_one_of_each_domain(fleet):
+    for host in ("web-0", "web-1", "web-2"):
+        events.plan(fleet, "Reboot", host)
+
+
+def undisturbed(fleet):
+    """The end state of a roll that nobody kills, and how long it takes."""
+    evidence = Evidence(fleet)
+    plan_one_of_each_domain(fleet)
+    began = time.monotonic()
+    roll = controller.run("undisturbed", **STEPS)
+    assert roll.code == 0, roll.output
+    return end_state(fleet, evidence), time.monotonic() - began
+
+
+def killed_after(fleet, seconds, everything):
+    """The end state of a roll that is killed after so many seconds and then run again."""
+    fleet.settle()
+    evidence = Evidence(fleet)
+    plan_one_of_each_domain(fleet)
+    first = controller.start(f"killed-{seconds:.0f}s", **STEPS)
+    time.sleep(seconds)
+    was_over = first.is_over
+    first.kill_all() if everything else first.kill()
+    again = controller.run(f"after-{seconds:.0f}s", **STEPS)
+    assert again.code == 0, again.output
+    assert evidence.two_domains_at_once() == []
+    return end_state(fleet, evidence), evidence.answers(), was_over
+
+
+def test_killed_at_ten_moments_and_run_again(fleet, figures):
+    wanted, seconds = undisturbed(fleet)
+    assert wanted["approvals"] == 3
+    same, failed, over = 0, 0, 0
+    for moment in range(MOMENTS):
+        # Sometimes what an operator kills, sometimes the whole machine of the controller with its connections.
+        state, answers, was_over = killed_after(fleet, seconds * (moment + 0.5) / MOMENTS, everything=moment % 2 == 1)
+        assert state == wanted, f"killed at moment {moment}"
+        same, failed, over = same + 1, failed + len(answers.failed), over + was_over
+    assert over <= 1, "too many of the kills came when the roll was over already"
+    assert failed == 0
+    figures.add(
+        "controller killed at ten moments",
+        f"{same} of {MOMENTS} ended as the undisturbed roll of {seconds:.0f} s did, {failed} failed requests in all",
+    )
