@@ -186,7 +186,8 @@ class StepOrders:
 
     def _complaint(self, reason: str) -> str:
         if self.perform in ("look", "act"):
-            return reason  # the record that follows says the rest
+            # The record that follows says the rest, but not where this was.
+            return f"on {self.action._task.delegate_to or self.host}: {reason}"
         if self.plan["direction"] == "restore":
             if self.perform == "finish":
                 return (

@@ -68,6 +68,7 @@ def install() -> None:
         f"remote_user = {image.USER}\n"
         f"private_key_file = {KEYS / 'user'}\n"
         "[ssh_connection]\n"
+        "pipelining = true\n"
         f"ssh_common_args = -o UserKnownHostsFile={known_hosts}\n"
         # A control socket has to have a short name, and the clone may lie anywhere.
         f"control_path_dir = /run/{PREFIX}\n"

@@ -318,7 +318,7 @@ def test_clear_failures(tmp_path, haproxy, units):
         "no_socket": ([first, balancer(**nowhere)], "socket /nowhere.sock: there is no such socket"),
         "no_socket_there": (
             [first, balancer(**nowhere, host="lb1")],
-            "step 2 .load_balancer. failed: .*no such socket",
+            "step 2 .load_balancer. failed: Look at the load balancer: on lb1: .*no such socket",
         ),
         "no_right": ([balancer(socket=haproxy.socket + ".weak")], "needs `level admin`"),
         "no_backend": ([balancer(backend="nope")], "does not know the backend nope"),
