@@ -80,10 +80,6 @@ options:
       error:
         description: Why it failed.
         type: str
-seealso:
-  - plugin: maintenance.azure.drain
-    plugin_type: role
-    description: The role that drains a host.
 """
 
 EXAMPLES = r"""
