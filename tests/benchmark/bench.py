@@ -71,6 +71,12 @@ def _first_line(*command: str) -> str:
     return done.stdout.splitlines()[0].strip() if done.stdout else ""
 
 
+def keep(path: Path, about: dict[str, Any], figures: list[Figure]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {"machine": about, "figures": [figure.data() for figure in figures]}
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
@@ -85,18 +91,20 @@ def main() -> None:
         began = time.monotonic()
         # Short, as sockets of ssh are made in it.
         with tempfile.TemporaryDirectory(prefix="b") as folder:
-            figures += ROWS[name](Path(folder), options.repeats)
-        print(f"measured: {name}, {time.monotonic() - began:.0f} s", flush=True)
-    about["seconds"] = round(time.monotonic() - started)
-    about["load after"] = [round(load, 2) for load in os.getloadavg()]
+            new = ROWS[name](Path(folder), options.repeats)
+        figures += new
+        told = "; ".join(f"{figure.row()[3]} against {figure.against}, {figure.verdict}" for figure in new)
+        print(f"measured: {name} in {time.monotonic() - began:.0f} s: {told}", flush=True)
+        about["seconds"] = round(time.monotonic() - started)
+        about["load after"] = [round(load, 2) for load in os.getloadavg()]
+        if options.json:
+            # After each, so that a run that is stopped has not been for nothing.
+            keep(options.json, about, figures)
     print(f"\n{table(figures)}\n")
     for note in dict.fromkeys(f"{figure.what}: {figure.note}." for figure in figures if figure.note):
         print(note)
     print(f"{about['seconds']} s in all.")
     if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        data = {"machine": about, "figures": [figure.data() for figure in figures]}
-        options.json.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         print(f"Kept in {options.json}.")
     missed = [f"{figure.what} against {figure.against}" for figure in figures if figure.verdict == "MISSED"]
     sys.exit(f"Missed: {'; '.join(missed)}" if missed else 0)
