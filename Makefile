@@ -119,7 +119,7 @@ bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and no
 	.venv/bin/python tests/benchmark/bench.py --json .build/bench/bench.json $(ARGS)
 
 .PHONY: demo
-demo: .venv/runtime mirror ## A small simulated fleet, read and shown as a table
+demo: .venv/runtime mirror ## Nine simulated VMs go through their maintenance: inventory, plan, roll, report
 	.venv/bin/python demo/run.py
 
 .PHONY: format
