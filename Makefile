@@ -122,6 +122,10 @@ bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and no
 demo: .venv/runtime mirror ## Nine simulated VMs go through their maintenance: inventory, plan, roll, report
 	.venv/bin/python demo/run.py
 
+.PHONY: picture
+picture: demo ## The picture of a roll in the README, from a run of the demo
+	.venv/bin/python demo/picture.py .build/demo/maintenance-report.json docs/images/roll.svg
+
 .PHONY: format
 format: .venv/lint ## Let ruff put the Python code right
 	.venv/bin/ruff check --fix .
