@@ -97,6 +97,8 @@ def run(*command: str) -> None:
         "ANSIBLE_FORKS": "9",
         "ANSIBLE_DEPRECATION_WARNINGS": "0",
         "ANSIBLE_LOCALHOST_WARNING": "0",
+        # Ansible would take the home folder of the account, whatever HOME says.
+        "ANSIBLE_REMOTE_TMP": str(SCRATCH / "tmp"),
         "PYTHONUNBUFFERED": "1",
         "TMPDIR": str(SCRATCH / "tmp"),
     }
