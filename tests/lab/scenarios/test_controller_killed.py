@@ -32,32 +32,38 @@ def undisturbed(fleet):
 
 
 def killed_after(fleet, seconds, everything):
-    """The end state of a roll that is killed after so many seconds and then run again."""
+    """The end state of a roll that is killed after so many seconds and then run again; none where it was too quick."""
     fleet.settle()
     evidence = Evidence(fleet)
     plan_one_of_each_domain(fleet)
     first = controller.start(f"killed-{seconds:.0f}s", **STEPS)
     time.sleep(seconds)
-    was_over = first.is_over
+    if first.is_over:
+        return None
     first.kill_all() if everything else first.kill()
     again = controller.run(f"after-{seconds:.0f}s", **STEPS)
     assert again.code == 0, again.output
     assert evidence.two_domains_at_once() == []
-    return end_state(fleet, evidence), evidence.answers(), was_over
+    return end_state(fleet, evidence), evidence.answers()
+
+
+def killed_at(fleet, moment, seconds):
+    """At one of the ten moments; earlier, where the machine is quicker now than it was when that was measured."""
+    # Sometimes what an operator kills, sometimes the whole machine of the controller with its connections.
+    tries = (killed_after(fleet, seconds * (moment + 0.5) / MOMENTS * 0.8**n, bool(moment % 2)) for n in range(4))
+    return next(filter(None, tries))
 
 
 def test_killed_at_ten_moments_and_run_again(fleet, figures):
     wanted, seconds = undisturbed(fleet)
     assert wanted["approvals"] == 3
-    same, failed, over = 0, 0, 0
+    failed = 0
     for moment in range(MOMENTS):
-        # Sometimes what an operator kills, sometimes the whole machine of the controller with its connections.
-        state, answers, was_over = killed_after(fleet, seconds * (moment + 0.5) / MOMENTS, everything=moment % 2 == 1)
+        state, answers = killed_at(fleet, moment, seconds)
         assert state == wanted, f"killed at moment {moment}"
-        same, failed, over = same + 1, failed + len(answers.failed), over + was_over
-    assert over <= 1, "too many of the kills came when the roll was over already"
+        failed += len(answers.failed)
     assert failed == 0
     figures.add(
         "controller killed at ten moments",
-        f"{same} of {MOMENTS} ended as the undisturbed roll of {seconds:.0f} s did, {failed} failed requests in all",
+        f"{MOMENTS} of {MOMENTS} ended as the undisturbed roll of {seconds:.0f} s did, {failed} failed requests in all",
     )
