@@ -5,14 +5,20 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+
+import jsonschema
 import pytest
-from awx_job import AwxProject
+from awx_job import PATTERN, AwxProject
 from roll_fleet import RollFleet
 
 pytestmark = pytest.mark.once
 
 ANSWERS = {"maintenance_hosts": "all", "maintenance_max_at_once": "100%", "maintenance_drain_profile": "own"}
 ROLL = {**ANSWERS, "maintenance_plan_only": "no"}
+SCHEMA = json.loads((PATTERN.parents[2] / "docs" / "maintenance_run.schema.json").read_text())
 HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}"
 
 
@@ -60,10 +66,19 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
     assert gate.code == 0, gate.output
     assert "2 waves, 3 hosts, 2 events, due at 20" in gate.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+    report = awx.run("report.yml", maintenance_hosts="all", maintenance_report_in_events=True)
+    assert report.code == 0, report.output
+    assert report.artifacts["maintenance_report"]["html"].endswith("maintenance-report.html")
+    page = gzip.decompress(base64.b64decode(report.result_of("Hand the page over")["stdout"])).decode()
+    assert page.startswith("<!")
+    assert "web-2" in page
+
     assert not trap.exists()
     assert "1337" not in plan.output + collected.output
 
 
+@pytest.mark.long
 def test_nobody_is_asked_where_there_is_nothing_to_do(awx):
     awx.sync_inventory()
     plan = awx.run("drain_then_approve.yml", **{**ROLL, "maintenance_plan_only": "yes"})
@@ -107,9 +122,12 @@ def test_the_whole_workflow_with_the_roll_on_another_instance(awx, fleet):
     fleet.assert_back_to_normal()
     run = roll.artifacts["maintenance_run"]
     assert run["ok"] is True
+    jsonschema.validate(run, SCHEMA)
     assert {host: one["state"] for host, one in run["hosts"].items()} == dict.fromkeys(fleet.domain_of, "restored")
     # A later node works on it.
     awx.artifacts.update(roll.artifacts)
+    report = awx.run("report.yml", maintenance_hosts="all")
+    assert report.code == 0, report.output
     again = awx.run("drain_then_approve.yml", **ROLL)
     assert again.code == 0, again.output
     assert len(fleet.approvals()) == 2

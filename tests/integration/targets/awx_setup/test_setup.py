@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,18 +16,13 @@ from awx_double.server import AwxDouble
 
 pytestmark = pytest.mark.once
 
-PROJECT = Path(__file__).resolve().parents[4] / "extensions" / "patterns" / "azure_maintenance"
-# The variables file of docs/awx.md, and a few things more.
-SETTINGS = {
-    "awx_setup_project_url": "https://git.example.com/ops/azure-maintenance.git",
-    "awx_setup_image": "registry.example.com/ops/azure-maintenance-ee:0.1.0",
-    "awx_setup_drain_profiles": ["none", "web"],
+ROOT = Path(__file__).resolve().parents[4]
+PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
+GUIDE = (ROOT / "docs" / "awx.md").read_text(encoding="utf-8")
+# On top of what the guide shows: who uses what.
+MORE = {
     "awx_setup_credentials": [
-        {
-            "name": "Azure VMs",
-            "credential_type": "Machine",
-            "inputs": {"username": "azureuser", "ssh_key_data": "a key that nobody has"},
-        },
+        {"name": "Azure VMs", "credential_type": "Machine", "inputs": {"username": "azureuser"}},
         {
             "name": "This AWX",
             "credential_type": "Red Hat Ansible Automation Platform",
@@ -34,43 +30,28 @@ SETTINGS = {
         },
         {"name": "Cluster", "credential_type": "Kubeconfig", "inputs": {"kubeconfig": "a secret"}},
     ],
-    "awx_setup_credential_types": [
-        {
-            "name": "Kubeconfig",
-            "inputs": {
-                "fields": [{"id": "kubeconfig", "label": "kubeconfig", "secret": True, "multiline": True}],
-                "required": ["kubeconfig"],
-            },
-            "injectors": {
-                "file": {"template": "{{ kubeconfig }}"},
-                "env": {"K8S_AUTH_KUBECONFIG": "{{ tower.filename }}"},
-            },
-        }
-    ],
     "awx_setup_job_credentials": ["Azure VMs", "Cluster"],
-    "awx_setup_controller_credential": "This AWX",
-    "awx_setup_notification": {
-        "type": "webhook",
-        "configuration": {"url": "https://chat.example.com/hook", "headers": {}, "http_method": "POST"},
-    },
-    "awx_setup_fan_out": True,
 }
 
 
-def set_up(folder, awx, settings=SETTINGS, **more):
-    (folder / "settings.json").write_text(json.dumps({key: _text(value) for key, value in settings.items()}))
-    command = ["ansible-playbook", "maintenance.azure.awx_setup", "-e", "@settings.json"]
+def from_the_guide(name):
+    """A file that the guide shows."""
+    return next(
+        block for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL) if block.startswith(f"# {name}\n")
+    )
+
+
+def set_up(folder, awx, settings=None, shown=("awx.yml", "awx-secrets.yml", "awx-fan-out.yml"), **more):
+    key = folder / "home" / ".ssh" / "azure_vms"
+    key.parent.mkdir(parents=True, exist_ok=True)
+    key.write_text("a key that nobody has")
+    for name in shown:
+        (folder / name).write_text(from_the_guide(name))
+    (folder / "more.json").write_text(json.dumps(settings or {}))
+    files = [option for name in (*shown, "more.json") for option in ("-e", f"@{name}")]
     given = {"ANSIBLE_COLLECTIONS_PATH": collections_path(), **awx, **more}
+    command = ["ansible-playbook", "maintenance.azure.awx_setup", *files]
     return run(folder, command, 300, ANSIBLE_INVENTORY_UNPARSED_WARNING="0", **given)
-
-
-def _text(value):
-    """Injectors hold templates for AWX, not for Ansible; JSON can say so, as YAML does with !unsafe."""
-    if isinstance(value, dict):
-        return {key: _text(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_text(item) for item in value]
-    return {"__ansible_unsafe": value} if isinstance(value, str) and "{{" in value else value
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +68,7 @@ def awx():
 
 @pytest.fixture(scope="module")
 def first(folder, awx):
-    done = set_up(folder, awx.environment)
+    done = set_up(folder, awx.environment, MORE)
     assert done.code == 0, done.output
     assert awx.refusals == []
     return done
@@ -106,7 +87,9 @@ def test_everything_is_there(first, awx):
         f"Azure maintenance: {name}"
         for name in ("collect", "drain then approve", "fan out", "gate", "report", "roll one group")
     ]
-    assert len(names["credentials"]) == 3
+    assert names["credentials"] == ["Azure VMs", "Cluster", "This AWX"]
+    injected = awx.store.named("credential_types", "Kubeconfig")["injectors"]
+    assert injected["env"] == {"K8S_AUTH_KUBECONFIG": "{{ tower.filename }}"}
 
 
 def test_a_roll_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
@@ -166,11 +149,23 @@ def test_the_workflow_asks_somebody_between_the_plan_and_the_roll(first, awx):
 def test_a_second_run_changes_nothing(first, folder, awx):
     assert first.code == 0
     awx.writes.clear()
-    again = set_up(folder, awx.environment)
+    again = set_up(folder, awx.environment, MORE)
     assert again.code == 0, again.output
     changed = {line["task"] for line in again.results if line["result"].get("changed")}
     assert changed == set()
     assert awx.writes == []
+
+
+@pytest.mark.long
+def test_what_the_guide_shows_first_is_enough(folder):
+    with AwxDouble(PROJECT) as other:
+        done = set_up(folder, other.environment, shown=("awx.yml",))
+        assert done.code == 0, done.output
+        assert (other.refusals, len(other.store.list("job_templates"))) == ([], 4)
+        roll = other.store.named("workflow_job_template_nodes", "roll")
+        assert other.store.find("job_templates", roll["unified_job_template"])["name"].endswith("drain then approve")
+        (credential,) = other.store.list("credentials")
+        assert credential["inputs"]["ssh_key_data"] == "a key that nobody has"
 
 
 def test_a_wrong_token_is_said_in_a_sentence(folder, awx):
@@ -205,7 +200,7 @@ def test_without_awx_awx_it_says_how_to_get_it(folder):
 )
 def test_settings_that_can_not_be_meant(folder, awx, settings, said):
     writes = list(awx.writes)
-    done = set_up(folder, awx.environment, {**SETTINGS, **settings})
+    done = set_up(folder, awx.environment, settings)
     assert done.code == 2
     assert said in done.of("Refuse settings that can't be meant")["msg"]
     assert awx.writes == writes
