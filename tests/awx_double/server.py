@@ -44,9 +44,13 @@ class Store:
 
     def _come_with_awx(self) -> None:
         self.add("organizations", {"name": "Default"})
-        ssh = [{"id": name} for name in ("username", "password", "ssh_key_data", "ssh_key_unlock", "become_method")]
+        secret = ("password", "ssh_key_data", "ssh_key_unlock", "oauth_token")
+        ssh = [{"id": name, "secret": name in secret} for name in ("username", "become_method", *secret[:3])]
         self.add("credential_types", {"name": "Machine", "kind": "ssh", "inputs": {"fields": ssh}})
-        awx = [{"id": name} for name in ("host", "username", "password", "oauth_token", "verify_ssl")]
+        awx = [
+            {"id": name, "secret": name in secret}
+            for name in ("host", "username", "password", "oauth_token", "verify_ssl")
+        ]
         self.add(
             "credential_types",
             {"name": "Red Hat Ansible Automation Platform", "kind": "cloud", "inputs": {"fields": awx}},
@@ -79,6 +83,15 @@ class Store:
 
     def named(self, kind: str, name: str) -> dict[str, Any]:
         return next(item for item in self.list(kind) if name in (item.get("name"), item.get("identifier")))
+
+    def shown(self, kind: str, item: dict[str, Any]) -> dict[str, Any]:
+        """As the API tells it: never a secret."""
+        if kind != "credentials":
+            return item
+        fields = self.kinds["credential_types"][item["credential_type"]]["inputs"].get("fields", [])
+        secret = {field["id"] for field in fields if field.get("secret")}
+        inputs = {name: "$encrypted$" if name in secret else value for name, value in item.get("inputs", {}).items()}
+        return {**item, "inputs": inputs}
 
     def linked(self, kind: str, name: str, association: str) -> list[str]:
         """The names of what was associated."""
@@ -129,7 +142,8 @@ class AwxDouble:
         if path[0] == "workflow_jobs":
             return 200, self.store.workflow_jobs[int(path[1])]
         if len(path) == 1:
-            return 200, _page([item for item in self.store.list(path[0]) if _matches(item, query)])
+            found = [item for item in self.store.list(path[0]) if _matches(item, query)]
+            return 200, _page([self.store.shown(path[0], item) for item in found])
         item = self._item(path)
         if len(path) == 2:
             return 200, item
@@ -161,7 +175,7 @@ class AwxDouble:
         changed = {**item, **check_fields(self.store, path[0], body, item)}
         check_object(self.store, path[0], changed)
         item.update(changed)
-        return 200, dict(item)
+        return 200, dict(self.store.shown(path[0], item))
 
     def delete(self, path: list[str]) -> tuple[int, Any]:
         del self.store.kinds[path[0]][self._item(path)["id"]]

@@ -214,6 +214,16 @@ def test_what_azure_sends_cannot_write_to_the_terminal():
     assert not any("\x1b" in line or "\n" in line for line in render_plan(the_plan({"web-0": host(nasty)})))
 
 
+def test_who_is_missing_is_told_and_where_to_look():
+    """A slice of a job has an inventory without the others; a limit leaves them in the inventory."""
+    fleet = {"web-0": host(event("E", "web-0", "web-1"))}
+    sliced = " ".join(" ".join(render_plan(the_plan(fleet), 1000)).split())
+    assert "It is not approved: it also names web-1, which no host of this run is known to be" in sliced
+    assert "is the inventory, or this slice of it, complete?" in sliced
+    limited = the_plan(fleet, elsewhere=lambda: {"web-1": ["web-1.example.com"]})
+    assert "(in the inventory, but not in this run: web-1.example.com)" in " ".join(render_plan(limited, 1000))
+
+
 def test_uncovered_must_be_one_of_two_words():
     with pytest.raises(ValueError, match=r"^uncovered must be refuse or allow, not 'maybe'$"):
         the_plan({}, uncovered="maybe")
