@@ -57,14 +57,19 @@ def check_fields(store: Any, kind: str, body: dict[str, Any], existing: dict[str
     return {name: "" if value is None and name == "kind" else value for name, value in kept.items()}
 
 
+def is_a(value: Any, wanted: type) -> bool:
+    """In JSON, true is no number."""
+    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+
+
 def check_value(store: Any, name: str, value: Any, wanted: Any) -> None:
     if isinstance(wanted, set):
         if value not in wanted or isinstance(value, bool):
             raise Refused({name: [f"{value!r} is not a valid choice."]})
     elif isinstance(wanted, str):
-        if type(value) is not int or store.find(wanted.removeprefix("id of "), value) is None:
+        if not is_a(value, int) or store.find(wanted.removeprefix("id of "), value) is None:
             raise Refused({name: [f"Invalid pk {value!r} - object does not exist."]})
-    elif type(value) is not wanted:
+    elif not is_a(value, wanted):
         raise Refused({name: [f"Not a valid {wanted.__name__}: {value!r}"]})
     elif name in ("extra_vars", "variables", "source_vars") and value:
         json.loads(value)
@@ -135,7 +140,7 @@ def _notification_template(_store: Any, item: dict[str, Any]) -> None:
         wanted = {**needed, **optional}.get(name)
         if wanted is None:
             raise Refused({"notification_configuration": [f"No such field: {name}"]})
-        if type(value) is not wanted and value != "$encrypted$":
+        if not is_a(value, wanted) and value != "$encrypted$":
             raise Refused({"notification_configuration": [f"{name} must be of type {wanted.__name__}"]})
 
 

@@ -184,7 +184,7 @@ def test_an_awx_that_is_not_there_is_said_in_a_sentence(folder):
 
 
 def test_without_awx_awx_it_says_how_to_get_it(folder):
-    done = set_up(folder, {}, ANSIBLE_COLLECTIONS_PATH=collections_path().split(":")[0])
+    done = set_up(folder, {}, ANSIBLE_COLLECTIONS_PATH=collections_path().split(":", maxsplit=1)[0])
     assert done.code == 2
     said = done.of("Say why AWX can't be asked")["msg"]
     assert said == "The collection awx.awx is not installed: ansible-galaxy collection install awx.awx."
