@@ -69,7 +69,7 @@ def hosts(tmp_path):
 
 def fan_out(folder, hosts, awx, *arguments):
     command = ["ansible-playbook", "-i", str(hosts), "maintenance.azure.awx_fan_out", *arguments]
-    return run(folder, command, 300, ANSIBLE_COLLECTIONS_PATH=collections_path(), **awx.environment)
+    return run(folder, command, 600, ANSIBLE_COLLECTIONS_PATH=collections_path(), **awx.environment)
 
 
 def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):

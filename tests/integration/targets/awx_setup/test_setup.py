@@ -51,7 +51,7 @@ def set_up(folder, awx, settings=None, shown=("awx.yml", "awx-secrets.yml", "awx
     files = [option for name in (*shown, "more.json") for option in ("-e", f"@{name}")]
     given = {"ANSIBLE_COLLECTIONS_PATH": collections_path(), **awx, **more}
     command = ["ansible-playbook", "maintenance.azure.awx_setup", *files]
-    return run(folder, command, 300, ANSIBLE_INVENTORY_UNPARSED_WARNING="0", **given)
+    return run(folder, command, 900, ANSIBLE_INVENTORY_UNPARSED_WARNING="0", **given)
 
 
 @pytest.fixture(scope="module")
