@@ -44,6 +44,13 @@ def test_a_pattern_that_matches_nobody(tmp_path, playbook):
     assert "No host of the inventory matches wbe" in done.output
 
 
+def test_maintenance_hosts_where_no_play_can_see_it(tmp_path):
+    hosts = str(inventory(tmp_path, {"web-0": {"maintenance_hosts": "web-0"}, "db-0": {"maintenance_hosts": "web-0"}}))
+    done = run(tmp_path, [*book("drain_then_approve"), "-i", hosts])
+    assert done.code != 0
+    assert "maintenance_hosts is web-0 in the inventory, where plays can't see it" in done.output
+
+
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_an_old_ansible_core(tmp_path, playbook):
     # The real ansible-core of this run, which takes itself for an older one.
