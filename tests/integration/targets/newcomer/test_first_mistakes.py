@@ -13,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils import _kind_hap
 from ansible_collections.maintenance.azure.plugins.module_utils._step_runner import StepError
 from ansible_run import inventory, run
 
-PLAYBOOKS = ["collect", "drain_then_approve"]
+PLAYBOOKS = ["collect", "drain_then_approve", "report"]
 READ = ["ansible", "all", "-m", "maintenance.azure.scheduled_event_info"]
 
 
