@@ -30,6 +30,10 @@ def commands():
     return [line for language, text in BLOCK.findall(README) if language == "console" for line in text.splitlines()]
 
 
+def installations():
+    return [line for line in commands() if line.startswith("ansible-galaxy collection")]
+
+
 def files():
     blocks = [text.partition("\n") for language, text in BLOCK.findall(README) if language == "yaml"]
     return {title.removeprefix("# "): body for title, _end, body in blocks}
@@ -61,7 +65,12 @@ class User:
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
-    return User(tmp_path_factory.mktemp("clone"))
+    """The collection is built and installed from the clone, by the commands of the README."""
+    someone = User(tmp_path_factory.mktemp("clone"))
+    _from_galaxy, *from_clone = installations()
+    for command in from_clone:
+        someone.type(command)
+    return someone
 
 
 @pytest.fixture(scope="module")
@@ -92,24 +101,20 @@ def fleet(user):
         yield simulator
 
 
-def test_install_from_a_clone_and_from_galaxy(user):
-    from_clone = [line for line in commands() if line.startswith("ansible-galaxy collection")]
-    from_galaxy = from_clone.pop(0)
-    for command in from_clone:
-        user.type(command)
-    manifest = user.installed / "ansible_collections" / "maintenance" / "azure" / "MANIFEST.json"
-    assert manifest.exists()
-    shutil.rmtree(user.installed)
+def test_install_from_galaxy(user, tmp_path):
     (tarball,) = user.folder.glob("maintenance-azure-*.tar.gz")
     with galaxy(tarball) as address:
         said = user.type(
-            from_galaxy, ANSIBLE_GALAXY_SERVER_LIST="double", ANSIBLE_GALAXY_SERVER_DOUBLE_URL=f"{address}/api/"
+            installations()[0],
+            ANSIBLE_COLLECTIONS_PATH=str(tmp_path),
+            ANSIBLE_GALAXY_SERVER_LIST="double",
+            ANSIBLE_GALAXY_SERVER_DOUBLE_URL=f"{address}/api/",
         )
     assert "was installed successfully" in said
-    assert manifest.exists()
+    assert (tmp_path / "ansible_collections" / "maintenance" / "azure" / "MANIFEST.json").exists()
 
 
-def test_the_python_packages(user):
+def test_the_python_packages():
     (command,) = [line for line in commands() if line.startswith("pip ")]
     words = [sys.executable, "-m", *shlex.split(command)]
     done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
