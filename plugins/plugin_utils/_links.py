@@ -76,7 +76,12 @@ class _Vms:
         self._more: dict[str, list[str]] = {}
         for host, this_host in this_hosts.items():
             self.scopes[host] = scope_of(this_host)
-            name = canonical_name(name_told(host, host_vars.get(host), this_host))
+            told = this_host.get("vm_name")
+            # Nearly all names are good as they are, and the rest of this is for the others.
+            if type(told) is str and told and told[0].isalnum() and told[-1].isalnum():
+                name = told.casefold()
+            else:
+                name = canonical_name(name_told(host, host_vars.get(host), this_host))
             if self._first.setdefault(name, host) is not host:
                 self._more.setdefault(name, []).append(host)
 

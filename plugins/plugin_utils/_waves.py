@@ -68,8 +68,17 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
     """The same for hosts in natural order, and for events that name no other hosts."""
     domains: dict[str, str | None] = {}
     zones: dict[str, str] = {}
+    # Nearly all hosts have an update domain and nothing else to say about it.
+    by_update_domain: dict[str, str | None] = {}
     for host, this_host in this_hosts.items():
-        domains[host] = domain_of(host_vars.get(host), this_host)
+        variables = host_vars.get(host)
+        update_domain = this_host.get("update_domain")
+        if type(update_domain) is str and (variables is None or "maintenance_domain" not in variables):
+            if update_domain not in by_update_domain:
+                by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
+            domains[host] = by_update_domain[update_domain] or domain_of(variables, this_host)
+        else:
+            domains[host] = domain_of(variables, this_host)
         zone = this_host.get("zone")
         if zone and not this_host.get("scale_set"):
             zones[host] = str(zone)

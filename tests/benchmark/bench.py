@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ import requests_of_a_host  # noqa: E402
 import wave_of_ten  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
+from sshd_process import SSHD  # noqa: E402
 
 ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "readings": requests_of_a_host.local_reading,
@@ -83,6 +85,9 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(ROWS), help="some of: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep all that was measured")
     options = parser.parse_args()
+    for program, package in ((SSHD, "openssh-server"), (shutil.which("curl"), "curl")):
+        if not program:
+            sys.exit(f"This needs {package}: install it")
     about = machine()
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     figures: list[Figure] = []
