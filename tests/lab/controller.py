@@ -17,7 +17,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from lab.cgroups import Group
 from lab.machine import KEYS
 from lab.names import BALANCER, CLONE, LOGS, MACHINES, OUTSIDE, PREFIX, WEB, WORK, Place
 from lab.shell import run as run_here
-from lab.shell import wait_until
 from tools import check_tarball
 
 HOME = WORK / "controller"
@@ -108,7 +106,6 @@ class Roll:
 
     process: subprocess.Popen[bytes]
     log: Path
-    began: float = dataclasses.field(default_factory=time.time)
 
     @property
     def output(self) -> str:
@@ -141,10 +138,6 @@ class Roll:
         """SIGKILL for all that the controller runs, its ssh connections too: the controller's machine is gone."""
         Group("controller").kill()
         self.process.wait()
-
-    def wait_for_text(self, text: str, timeout: float = 120) -> None:
-        wait_until(lambda: text in self.output or self.is_over, f"{text!r} in {self.log}", timeout)
-        assert text in self.output, self.output[-3000:]
 
 
 def start(name: str, *arguments: str, book: str = BOOK, **variables: Any) -> Roll:

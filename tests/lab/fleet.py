@@ -111,7 +111,7 @@ class Fleet:
         simulator = Group("simulator").processes()
         return [process for process in simulator if "\0lab.impact" in _command(process)]
 
-    def wait_until_in_service(self, timeout: float = 60) -> None:
+    def wait_until_in_service(self, timeout: float = 120) -> None:
         names = {place.name for place in WEB}
 
         def all_in() -> bool:
