@@ -62,7 +62,7 @@ def test_to_its_end_and_again(tmp_path):
         output = tmp_path / "output"
         process = start(tmp_path, output)
         assert process.wait(PATIENCE) == 0, output.read_text()
-        said = output.read_text()
+        said = output.read_text().replace(str((tmp_path / "demo").resolve()), ".build/demo")
         for words in ("@maintenance_pending:", "Wave 3 of 3: update domain 2", "has started", "All is well."):
             assert words in said
         end = said[said.rindex("\n== Done in") :].strip().splitlines()
@@ -77,7 +77,8 @@ def test_to_its_end_and_again(tmp_path):
         "db-1": "passed",
     }
     assert all((scratch / host / "healthy").exists() for host in run["hosts"])
-    assert str(scratch / "maintenance-report.html") in said.replace(str(tmp_path.resolve()), str(tmp_path))
+    assert ".build/demo/maintenance-report.html" in said
+    assert (scratch / "maintenance-report.html").exists()
     # What Ansible keeps in the home folder aside, all is in the one folder.
     assert {path.relative_to(tmp_path).parts[0] for path in files(tmp_path)} <= {"demo", "home", "output"}
 
