@@ -27,18 +27,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._report_timeline
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import some_of
 from markupsafe import Markup
 
+# Events of one wave that are drawn and told one by one.
+_MOST_EVENTS = 3
+
 
 def coming_up(report: Mapping[str, t.Any]) -> Markup:
     line = coming(report)
     if not report["events"] and not report["counts"]["unknown"]:
-        body = Markup('<p class="empty">Nothing is planned for any of these hosts.</p>')
+        note, body = "", Markup('<p class="empty">Nothing is planned for any of these hosts.</p>')
     else:
-        rows = [_coming_row(row, line["ticks"]) for row in line["rows"]]
-        body = _axis(line["ticks"]) + join(rows)
+        note = "From now to the deadline, per domain. The scale is not even: what is near has more room."
+        body = _axis(line["ticks"]) + join(_coming_row(row, line["ticks"]) for row in line["rows"])
     return Markup(
-        '<section><h2>Coming up</h2><p class="quiet">From now to the deadline, per domain. The scale is not even:'
-        ' what is near has more room.</p><div class="lines" data-span="{}">{}</div></section>'
-    ).format(line["span"], body)
+        '<section><h2>Coming up</h2><p class="quiet">{}</p><div class="lines" data-span="{}">{}</div></section>'
+    ).format(note, line["span"], body)
 
 
 def _coming_row(row: Mapping[str, t.Any], ticks: list[Tick]) -> Markup:
@@ -120,7 +122,7 @@ def _run_row(row: Mapping[str, t.Any], ticks: list[Tick]) -> Markup:
         Markup('<div class="bar event-window" style="margin-left:{}%;width:{}%">{}</div>').format(
             event["left"], max(event["width"], 0.5), _started_mark(event)
         )
-        for event in row["events"][:3]
+        for event in row["events"][:_MOST_EVENTS]
         if event["left"] is not None
     )
     title = f"wave {row['wave']}" if row["wave"] else "restored first"
@@ -176,10 +178,11 @@ def _steps(row: Mapping[str, t.Any]) -> Markup:
     parts = []
     if row["drained_at"]:
         parts.append(Markup("drained {}").format(time_of(row["drained_at"], short=True)))
-    for event in row["events"][:1]:
+    for event in row["events"][:_MOST_EVENTS]:
         if event["approved_at"]:
             by = f" by {event['approved_by']}" if event["approved_by"] else ""
-            parts.append(Markup("approved {}{}").format(time_of(event["approved_at"], short=True), by))
+            what = f"{event['type']} " if len(row["events"]) > 1 else ""
+            parts.append(Markup("{}approved {}{}").format(what, time_of(event["approved_at"], short=True), by))
         if event["started_at"]:
             parts.append(Markup("started {}").format(time_of(event["started_at"], short=True)))
         if event["over_at"]:

@@ -135,7 +135,7 @@ def _short(seconds: int) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours}:{minutes:02d} h"
-    return f"{minutes}:{rest:02d} min" if minutes else f"{rest} s"
+    return f"{minutes}:{rest:02d}"
 
 
 def _wave(
