@@ -46,7 +46,7 @@ os.dup2(reading, 3)
 os.dup2(writing, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-PATIENCE = 60
+PATIENCE = 180
 
 
 class Browser:

@@ -34,7 +34,7 @@ def test_an_event_starts_and_ends_by_itself(tmp_path, simulator, until, outcome)
 
 def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=2, dwell=2)
-    simulator.fault(kind="html", seconds=4)
+    simulator.fault(kind="html", count=2, path="scheduledevents")
     run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=60)
     assert run.of("Wait")["outcomes"] == {"A1": "gone"}
     assert simulator.event("A1")["status"] == "Finished"
