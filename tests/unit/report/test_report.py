@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import datetime
 import html.parser
 import json
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report import NO_DOMAIN, make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report_page import render_page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report_timeline import coming, last_run
@@ -207,3 +209,9 @@ def test_a_page_needs_nothing_else():
     assert "url(" not in page
     assert "@import" not in page
     assert "default-src 'none'" in page.replace("&#39;", "'")
+
+
+def test_times_of_a_run_that_awx_hands_on_are_text_again():
+    """ansible-core 2.19 reads `!unsafe '2026-11-16T05:40:53Z'` as a time."""
+    moment = datetime.datetime(2026, 11, 16, 5, 40, 53, tzinfo=datetime.timezone.utc)
+    assert plain({"hosts": {"a": {"drained_at": moment}}}) == {"hosts": {"a": {"drained_at": "2026-11-16T05:40:53Z"}}}
