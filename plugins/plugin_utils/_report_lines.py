@@ -114,9 +114,9 @@ def what_was_done(report: Mapping[str, t.Any]) -> Markup:
 def _run_row(row: Mapping[str, t.Any], ticks: list[Tick]) -> Markup:
     bars = join(
         Markup('<div class="bar out {}" style="margin-left:{}%;width:{}%" title="{}"></div>').format(
-            bar["state"], bar["left"], max(bar["width"], 0.5), _bar_title(bar)
+            span["state"], span["left"], max(span["width"], 0.5), _bar_title(span)
         )
-        for bar in row["bars"]
+        for span in row["bars"]
     )
     windows = join(
         Markup('<div class="bar event-window" style="margin-left:{}%;width:{}%">{}</div>').format(
@@ -146,9 +146,9 @@ def _run_row(row: Mapping[str, t.Any], ticks: list[Tick]) -> Markup:
     )
 
 
-def _bar_title(bar: Mapping[str, t.Any]) -> str:
-    back = f"restored {bar['restored_at'][11:19]}" if bar["restored_at"] else "not restored"
-    return f"{bar['host']}: drained {bar['drained_at'][11:19]}, {back}"
+def _bar_title(span: Mapping[str, t.Any]) -> str:
+    back = f"restored {span['restored_at'][11:19]}" if span["restored_at"] else "not restored"
+    return f"{span['host']}: drained {span['drained_at'][11:19]}, {back}"
 
 
 def _started_mark(event: Mapping[str, t.Any]) -> Markup:

@@ -115,8 +115,8 @@ def test_old_readings_are_said_to_be_old():
 def test_the_last_run_in_time_order():
     report = make_report(["a"], {"a": host()}, a_run(), NOW)
     ((row,)) = last_run(report)["rows"]
-    ((bar,), (window,)) = row["bars"], row["events"]
-    assert (row["title"], bar["left"], bar["width"]) == ("update domain 0", 10.0, 50.0)
+    ((span,), (window,)) = row["bars"], row["events"]
+    assert (row["title"], span["left"], span["width"]) == ("update domain 0", 10.0, 50.0)
     assert (window["left"], window["width"], window["started"]) == (20.0, 30.0, 25.0)
     page = render_page(report, "report.json")
     for words in ("drained", "approved", "started", "over", "restored", "23:02:30", "all is well"):

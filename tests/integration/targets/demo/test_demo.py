@@ -87,7 +87,7 @@ def test_to_its_end_and_again(tmp_path):
     drawn = ElementTree.parse(picture).getroot()
     words = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert set(run["hosts"]) <= set(words)
-    assert len([bar for bar in drawn.iter() if bar.get("class") == "event"]) == 9 + 1
+    assert len([part for part in drawn.iter() if part.get("class") == "event"]) == 9 + 1
 
 
 @pytest.mark.parametrize("moment", ["9 VMs of a small shop", "What would be done", "Do it", "has started"])
