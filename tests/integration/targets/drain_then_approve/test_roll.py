@@ -71,7 +71,7 @@ TASKS_OF_A_HOST = [
     "Restore with the tasks that are left",
     READ,
 ]
-TASKS_DONE_ONCE = 26
+TASKS_DONE_ONCE = 27
 
 
 def test_a_plain_wave_takes_few_tasks(tmp_path):

@@ -41,7 +41,9 @@ def hosts(folder, simulator, **own):
 
 
 def posts(simulator):
-    return [(line["vm"], line["approved"]) for line in simulator.log() if line["method"] == "POST"]
+    """What was sent and let in: hosts that go through one VM may be too many at once for its five requests a second."""
+    log = [line for line in simulator.log() if line["method"] == "POST" and line["status"] != 429]
+    return [(line["vm"], line["approved"]) for line in log]
 
 
 def assert_approved_once(simulator):
