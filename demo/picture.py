@@ -64,7 +64,7 @@ class Drawing:
     def text(self, x: float, y: float, words: str, style: str, anchor: str = "start") -> None:
         self.parts.append(f'<text x="{x}" y="{y}" class="{style}" text-anchor="{anchor}">{html.escape(words)}</text>')
 
-    def bar(self, begin: str, end: str, y: float, height: float, style: str) -> None:
+    def strip(self, begin: str, end: str, y: float, height: float, style: str) -> None:
         left = self.x(begin)
         width = max(3.0, round(self.x(end) - left, 1))
         self.parts.append(
@@ -111,11 +111,11 @@ class Drawing:
         outcome, event = self.run["hosts"][host], self.event_of[host]
         self.text(LEFT - 14, y + 13, host, "quiet", "end")
         if outcome.get("drained_at") and outcome.get("restored_at"):
-            self.bar(outcome["drained_at"], outcome["restored_at"], y + 4, BAR, "out")
+            self.strip(outcome["drained_at"], outcome["restored_at"], y + 4, BAR, "out")
             at = self.x(outcome["restored_at"])
             self.parts.append(f'<circle cx="{at}" cy="{y + 4 + BAR / 2}" r="5" class="back"/>')
         if event["approved_at"] and event["over_at"]:
-            self.bar(event["approved_at"], event["over_at"], y + 2, BAR + 4, "event")
+            self.strip(event["approved_at"], event["over_at"], y + 2, BAR + 4, "event")
 
     def legend(self, y: float) -> None:
         x = LEFT

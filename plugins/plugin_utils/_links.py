@@ -78,7 +78,7 @@ class _Vms:
             self.scopes[host] = scope_of(this_host)
             told = this_host.get("vm_name")
             # Nearly all names are good as they are, and the rest of this is for the others.
-            if type(told) is str and told and told[0].isalnum() and told[-1].isalnum():
+            if isinstance(told, str) and told and told[0].isalnum() and told[-1].isalnum():
                 name = told.casefold()
             else:
                 name = canonical_name(name_told(host, host_vars.get(host), this_host))

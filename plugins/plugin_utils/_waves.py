@@ -73,7 +73,7 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
     for host, this_host in this_hosts.items():
         variables = host_vars.get(host)
         update_domain = this_host.get("update_domain")
-        if type(update_domain) is str and (variables is None or "maintenance_domain" not in variables):
+        if isinstance(update_domain, str) and (variables is None or "maintenance_domain" not in variables):
             if update_domain not in by_update_domain:
                 by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
             domains[host] = by_update_domain[update_domain] or domain_of(variables, this_host)
