@@ -66,6 +66,8 @@ def sshd(
             "ansible_host": addresses[0],
             "ansible_port": port,
             "ansible_user": getpass.getuser(),
+            # Terminals are given away by root alone.
+            "ansible_ssh_use_tty": os.geteuid() == 0,
             "ansible_ssh_private_key_file": str(folder / "user_key"),
             # The folder of a test has too long a name for a control socket in it.
             "ansible_ssh_args": "-o ControlMaster=no -o ControlPath=none",

@@ -15,7 +15,12 @@ from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils import _lock_file
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import (
+    RunHasEnded,
+    in_words,
+    is_dead,
+    this_run,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lock_options
 
 LOCK_FILE = HostHalf("lock_file", _lock_file, private=False)
@@ -31,12 +36,11 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         options = self._checked_options()
         looks = iter(SECONDS_BETWEEN_LOOKS)
-        me = this_run(options["run_id"], options["owner"])
         waited = 0.0
         deadline = time.monotonic() + (0 if self._task.check_mode else options["wait"])
         while True:
             asked = time.time()
-            result = self._ask(options, me, task_vars or {})
+            result = self._ask(options, self._owner(options), task_vars or {})
             left = deadline - time.monotonic()
             if result.get("failed") or result["held"] or options["state"] == "absent" or left <= 0:
                 break
@@ -70,6 +74,13 @@ class ActionModule(ActionBase):
         if options["wait"] < 0:
             raise AnsibleActionFail(f"wait must be 0 or more seconds, not {options['wait']}")
         return options
+
+    @staticmethod
+    def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
+        try:
+            return this_run(options["run_id"], options["owner"])
+        except RunHasEnded as error:
+            raise AnsibleActionFail(str(error)) from None
 
     def _ask(self, options: dict[str, t.Any], me: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """One look at the keeper; a second one if the owner is seen to be dead."""

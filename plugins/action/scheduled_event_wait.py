@@ -5,66 +5,20 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
-from ansible import constants
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import outcome_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
-from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait, first_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
 
 
-class ActionModule(ServiceAction):
+class ActionModule(WaitAction):
     _supports_check_mode = True
     _requires_connection = True
 
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        options = self.checked_options(wait_options())
-        self.check_seconds(options, "wait_timeout")
-        self.check_ids(options)
-        service = HostService(self, options, task_vars)
-        complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
-        started = time.monotonic()
-        try:
-            # The VM may be down right now: that is what is waited for.
-            reading = (
-                service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"], complaints)
-            )
-        except Unreachable as error:
-            raise AnsibleConnectionFailure(str(error)) from error
-        except Unanswered as error:
-            raise AnsibleActionFail(str(error)) from error
-        wait = Wait(
-            service=service,
-            reading=reading,
-            complaints=complaints,
-            goal=options["until"],
-            event_ids=options["event_ids"],
-            wait_timeout=options["wait_timeout"] - (time.monotonic() - started),
-            read_timeout=options["timeout"],
-            tell=Display().display,
-            is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
-        )
-        failure = "" if self._task.check_mode else wait.until_reached()
-        events = wait.reading.status["events"]
-        result: dict[str, t.Any] = {
-            "changed": False,
-            "endpoint": wait.reading.status["endpoint"],
-            "outcomes": {event_id: outcome_of(event_id, events) for event_id in options["event_ids"]},
-            "times": wait.times,
-            "read_at": wait.reading.status["read_at"],
-            "waited": int(time.monotonic() - started),
-            "problems": [failure] if failure else [],
-        }
-        if failure:
-            result.update(failed=True, msg=failure)
+        result = self.wait(self.checked_wait(wait_options()), task_vars or {})
+        if result["problems"]:
+            result.update(failed=True, msg=result["problems"][0])
         return wrap_var(result)

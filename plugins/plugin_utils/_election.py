@@ -24,7 +24,7 @@ from pathlib import Path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Record
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id
 
-SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_LOOKS = 0.02
 # No event has an empty id.
 ANY_EVENT = ""
 

@@ -18,10 +18,16 @@ PROC = Path("/proc")
 LONGEST_TEXT = 200
 
 
+class RunHasEnded(Exception):
+    """The run was killed, and this task of it goes on alone: it must not take anything in the name of the dead."""
+
+
 def this_run(run_id: str, note: str) -> dict[str, t.Any]:
     """The owner that a task of this run is. A task runs in a fork; the run is the process that forked it."""
     parent = multiprocessing.parent_process()
-    pid = os.getppid() if parent is None or parent.pid is None else parent.pid
+    pid = os.getppid()
+    if parent is not None and parent.pid != pid:
+        raise RunHasEnded("The run that this task is part of was killed, so no lock is taken for it any more")
     start, _dead = _process(pid)
     return {
         "run_id": run_id,

@@ -72,11 +72,8 @@ def state_options() -> dict[str, t.Any]:
     return dict(service_options(), journal=dict(type="str", default=DEFAULT_PATH))
 
 
-def approval_report_options() -> dict[str, t.Any]:
-    return dict(
-        sent=dict(type="list", elements="dict", required=True),
-        waited=dict(type="dict", required=True),
-    )
+def approval_outcome_options() -> dict[str, t.Any]:
+    return dict(wait_options(), sent=dict(type="list", elements="dict", required=True))
 
 
 def lock_options() -> dict[str, t.Any]:

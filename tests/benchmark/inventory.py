@@ -20,7 +20,7 @@ from simulator_process import Simulator
 
 HOSTS = 10_000
 # Jinja takes half a minute for all of them, and is known to take as long for each.
-HOSTS_IN_JINJA = 1_000
+HOSTS_IN_JINJA = 500
 PER_GROUP = 100
 EVENTS_PER_GROUP = 5
 TYPES = ("Freeze", "Reboot", "Redeploy")

@@ -13,12 +13,13 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 command = os.environ["SSH_ORIGINAL_COMMAND"]
 code = subprocess.call(["/bin/sh", "-c", command])
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-line = {"user": used.ru_utime, "system": used.ru_stime, "command": command[:60]}
+line = {"user": used.ru_utime, "system": used.ru_stime, "command": command[:60], "at": time.time()}
 with Path(sys.argv[1]).open("a", encoding="utf-8") as log:
     log.write(json.dumps(line) + "\n")
 sys.exit(code)

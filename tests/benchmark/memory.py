@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -92,20 +91,22 @@ def peak_of(folder: Path, command: list[str]) -> dict[str, Any]:
         TASK_TIMES=str(times),
         ANSIBLE_DEPRECATION_WARNINGS="0",
     )
-    started, together = time.monotonic(), 0
+    started, together, largest = time.monotonic(), 0, 0
     with (folder / "output").open("wb") as output:
         process = subprocess.Popen(command, cwd=folder, env=settings, stdout=output, stderr=output)
     while True:
-        pid, status, used = os.wait4(process.pid, os.WNOHANG)
-        if pid:
+        # Looked at while it runs: what the kernel tells about a process that has ended begins with the size of the one
+        # that started it, which is this one.
+        family = list(_family(process.pid))
+        largest = max(largest, *(_kib(f"/proc/{pid}/status", "VmHWM") for pid in family))
+        together = max(together, sum(_kib(f"/proc/{pid}/smaps_rollup", "Pss") for pid in family))
+        if process.poll() is not None:
             break
-        together = max(together, sum(_share_of(pid) for pid in _family(process.pid)))
-        time.sleep(0.5)
-    process.returncode = os.waitstatus_to_exitcode(status)
+        time.sleep(0.2)
     if process.returncode:
         sys.exit(f"{' '.join(command)} ended with {process.returncode}: {(folder / 'output').read_text()[-3000:]}")
     return {
-        "largest": used.ru_maxrss / 1024,
+        "largest": largest / 1024,
         "all": together / 1024,
         "tasks": json.loads(times.read_text()),
         "seconds": round(time.monotonic() - started),
@@ -120,10 +121,10 @@ def _family(pid: int) -> Iterator[int]:
                 yield from _family(int(child))
 
 
-def _share_of(pid: int) -> int:
-    """In KiB; a page that several processes share counts in parts."""
+def _kib(path: str, name: str) -> int:
+    """0 where the process has ended. Of `Pss`, a page that several processes share counts in parts."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+        for line in Path(path).read_text().splitlines():
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1])
     return 0

@@ -84,16 +84,19 @@ def processor_of_the_host(folder: Path, repeats: int) -> list[Figure]:
     used = folder / "used.jsonl"
     with fleet(1) as simulator, contextlib.ExitStack() as servers:
         hosts = _by_ssh(folder, simulator, servers, force_command=f"{sys.executable} {WRAPPER} {used}")
-        costs: dict[str, list[float]] = {"uri": [], "info": []}
-        commands: dict[str, int] = {}
-        for _repeat in range(repeats):
-            for name, tasks in (("uri", [URI_EVENTS, URI_INSTANCE]), ("info", [INFO])):
-                play(folder, hosts, [WARM_UP], ANSIBLE_PIPELINING="0")
-                used.unlink()
-                play(folder, hosts, tasks, ANSIBLE_PIPELINING="0")
-                lines = [json.loads(line) for line in used.read_text().splitlines()]
-                costs[name].append(sum(line["user"] + line["system"] for line in lines))
-                commands[name] = len(lines)
+        tasks = interleaved(repeats, [URI_EVENTS, URI_INSTANCE], [INFO])
+        run = play(folder, hosts, tasks, ANSIBLE_PIPELINING="0")
+        lines = [json.loads(line) for line in used.read_text().splitlines()]
+    commands: dict[str, list[int]] = {}
+    spent: dict[str, list[float]] = {}
+    for task in run.tasks:
+        own = [line for line in lines if task["began"] <= line["at"] <= task["ended"]]
+        commands.setdefault(task["task"], []).append(len(own))
+        spent.setdefault(task["task"], []).append(sum(line["user"] + line["system"] for line in own))
+    costs = {
+        "uri": [sum(pair) for pair in zip(spent["uri events"], spent["uri instance"], strict=True)],
+        "info": spent["info"],
+    }
     parts: dict[str, Any] = {**costs, "commands at the host": commands}
     return [
         Figure(

@@ -5,15 +5,24 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils import _lock_owner
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import in_words, is_dead, this_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import (
+    RunHasEnded,
+    in_words,
+    is_dead,
+    this_run,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._quorum import choose_keepers, verdict
 
+FORK = multiprocessing.get_context("fork")
 NOW = "2026-11-16T00:00:32Z"
 HOLDER = {
     "run_id": "nightly",
@@ -50,6 +59,30 @@ def test_this_run_is_alive():
     me = this_run("x", "note")
     assert me["pid"] == os.getppid()
     assert not is_dead(me, me["controller"])
+
+
+def _after_the_run_was_killed(told):
+    while multiprocessing.parent_process().pid == os.getppid():
+        time.sleep(0.01)
+    try:
+        told.send(this_run("x", ""))
+    except RunHasEnded as error:
+        told.send(str(error))
+
+
+def _killed_run(told):
+    FORK.Process(target=_after_the_run_was_killed, args=(told,)).start()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_outlives_its_run_is_no_owner():
+    # Workers of a killed ansible-playbook finish their task; a lock that they take could be taken over by nobody.
+    heard, told = FORK.Pipe(duplex=False)
+    run = FORK.Process(target=_killed_run, args=(told,))
+    run.start()
+    run.join()
+    assert heard.poll(30)
+    assert "was killed" in heard.recv()
 
 
 def test_a_process_is_dead_once_it_has_ended_even_if_nobody_has_looked(child):

@@ -19,7 +19,7 @@ SPECS = {
     "run_lock": _options.lock_options,
     "write_report": _options.report_options,
     "host_state": _options.state_options,
-    "approval_report": _options.approval_report_options,
+    "approval_outcome": _options.approval_outcome_options,
 }
 KEYS = ("type", "elements", "default", "choices", "required")
 

@@ -5,17 +5,11 @@
 
 from __future__ import annotations
 
-import pathlib
-
 import pytest
-import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._policy import BadPolicy, decide, read_policy
+from default_policy import DEFAULT_POLICY
 from hypothesis import given
 from hypothesis import strategies as st
-
-ROOT = pathlib.Path(_policy.__file__).parents[2]
-DEFAULT = yaml.safe_load((ROOT / "playbooks/vars/default_policy.yml").read_text())["maintenance_default_policy"]
 
 A_TIME = "must be a number of seconds, or a text such as 10s, 15m, 36h or 7d"
 
@@ -63,7 +57,7 @@ def test_the_first_rule_that_matches_decides(event, policy):
 @given(events)
 def test_the_default_approves_a_freeze_known_to_be_short_and_drains_all_else(event):
     short = event["type"] == "Freeze" and event["duration_seconds"] is not None and event["duration_seconds"] < 10
-    assert decide(event, read_policy(DEFAULT))["action"] == ("approve" if short else "drain")
+    assert decide(event, read_policy(DEFAULT_POLICY))["action"] == ("approve" if short else "drain")
 
 
 @given(events, rules)
@@ -164,10 +158,10 @@ def test_a_mistake_is_said_in_one_sentence(policy, sentence):
 
 def test_why_is_said_in_words():
     event = {"type": "Freeze", "duration_seconds": 5, "seconds_left": 100, "source": "Platform"}
-    assert decide(event, read_policy(DEFAULT))["why"] == (
+    assert decide(event, read_policy(DEFAULT_POLICY))["why"] == (
         "rule 1 (a short freeze needs no drain): it is a Freeze, 5 s long, which is shorter than 10 s"
     )
-    assert decide({**event, "duration_seconds": 30}, read_policy(DEFAULT))["why"] == (
+    assert decide({**event, "duration_seconds": 30}, read_policy(DEFAULT_POLICY))["why"] == (
         "rule 2 (all else is drained first), as no rule before it matches"
     )
     assert decide(event, [])["why"] == "no rule matches, and then it is drained first"

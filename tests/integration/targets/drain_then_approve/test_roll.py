@@ -66,7 +66,6 @@ TASKS_OF_A_HOST = [
     "Look into the journal",
     "Approve",
     "Wait until it is over",
-    "Tell what came of it",
     "Restore, as far as no other tasks are needed",
     "Restore with the tasks that are left",
     READ,

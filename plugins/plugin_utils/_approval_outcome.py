@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 Answer = Mapping[str, t.Any]
 
 
-def approval_report(sent: Sequence[Answer], waited: Answer | None) -> dict[str, t.Any]:
+def approval_outcome(sent: Sequence[Answer], waited: Answer | None) -> dict[str, t.Any]:
     """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for."""
     answers = [*sent, *([] if waited is None else [waited])]
     outcomes = dict((waited or {}).get("outcomes") or {})

@@ -6,37 +6,48 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: approval_report
-short_description: What the role approve has come to
+module: approval_outcome
+short_description: Wait for events, and tell what came of their approval
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Puts together what the approvals and the wait of one host returned, and fails where one of them has failed.
+  - Waits for events as M(maintenance.azure.scheduled_event_wait) does, and puts together what that and the approvals
+    before it came to on one host. Fails where one of them has failed.
   - It is how the role P(maintenance.azure.approve#role) ends. There is no reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - maintenance.azure._attributes.actiongroup_imds
+  - maintenance.azure._attributes.info_module
+  - maintenance.azure._service
 options:
+  event_ids:
+    description: Which events to wait for, in any case of letters. One that is not listed is over.
+    type: list
+    elements: str
+    required: true
+  until:
+    description:
+      - V(started) waits until the events have started, V(finished) until they are gone from the list.
+      - An event that vanishes between two readings counts as both.
+    type: str
+    choices: [started, finished]
+    default: finished
+  wait_timeout:
+    description: Seconds for the whole wait.
+    type: int
+    default: 1800
   sent:
     description: The results of M(maintenance.azure.scheduled_event_approve).
     type: list
     elements: dict
     required: true
-  waited:
-    description: The result of M(maintenance.azure.scheduled_event_wait), which may have been skipped.
-    type: dict
-    required: true
 """
 
 EXAMPLES = r"""
-- name: Tell what came of it
-  maintenance.azure.approval_report:
+- name: Wait until it is over
+  maintenance.azure.approval_outcome:
+    event_ids: [A123BC45-1234-5678-AB90-ABCDEF123456]
     sent: "{{ sent.results }}"
-    waited: "{{ waited }}"
   register: approve_result
 """
 

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_report import approval_report
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_outcome import approval_outcome
 
 SENT = {"approved": ["E"], "leaders": {"E": "a"}, "times": {"E": {"approved": "1"}}, "refused": [], "problems": []}
 WAITED = {"outcomes": {"E": "gone"}, "times": {"E": {"over": "2"}}, "problems": []}
 
 
 def test_all_is_well():
-    assert approval_report([SENT], WAITED) == {
+    assert approval_outcome([SENT], WAITED) == {
         "approved": ["E"],
         "refused": [],
         "leaders": {"E": "a"},
@@ -36,11 +36,11 @@ def test_all_is_well():
     ],
 )
 def test_over_is_what_was_seen_to_be_over(waited, over):
-    assert approval_report([SENT], waited)["over"] is over
+    assert approval_outcome([SENT], waited)["over"] is over
 
 
 def test_every_trouble_is_told():
     refused = {"refused": [{"id": "F", "uncovered": ["z"]}], "problems": ["F names z."]}
-    report = approval_report([SENT, refused, {"msg": "no contact"}, {}], {"msg": "no answer in time"})
+    report = approval_outcome([SENT, refused, {"msg": "no contact"}, {}], {"msg": "no answer in time"})
     assert report["refused"] == [{"id": "F", "uncovered": ["z"]}]
     assert report["error"] == "F names z. no contact no answer no answer in time"

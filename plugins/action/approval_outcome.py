@@ -1,0 +1,37 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of approval_outcome: waits as scheduled_event_wait does, and tells what all came to."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_outcome import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approval_outcome_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
+
+
+class ActionModule(WaitAction):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        options = self.checked_wait(approval_outcome_options())
+        outcome = approval_outcome(options["sent"], self._waited(options, task_vars or {}))
+        result = {**outcome, "changed": False}
+        if outcome["error"]:
+            result.update(failed=True, msg=outcome["error"])
+        return wrap_var(result)
+
+    def _waited(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
+        if not options["event_ids"]:
+            return None
+        try:
+            return self.wait(options, task_vars)
+        except (AnsibleActionFail, AnsibleConnectionFailure) as error:
+            # What the approvals came to is told all the same.
+            return {"msg": str(error)}
