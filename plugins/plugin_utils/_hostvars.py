@@ -24,7 +24,7 @@ def host_names(hosts: t.Any) -> list[str]:
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"Expected a list of host names, but it holds {name!r}")
-    return list(dict.fromkeys(str.__str__(name) for name in names))
+    return list(dict.fromkeys(map(str.__str__, names)))
 
 
 def needed_vars(
