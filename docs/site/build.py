@@ -16,7 +16,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages, and files that pages link to.
-COPIED = ["README.md", "CONTRIBUTING.md", "COPYING", "docs", "roles/*/README.md", "roles/*/meta", "playbooks/drain_then_approve.yml"]
+COPIED = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "COPYING",
+    "docs",
+    "roles/*/README.md",
+    "roles/*/meta",
+    "playbooks/drain_then_approve.yml",
+]
 # The pages of Ansible that the reference refers to. Its own index would have to be downloaded for every build.
 ANSIBLE_PAGES = {
     "action_plugins": "plugins/action.html",
