@@ -13,7 +13,7 @@ from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms, ready_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
@@ -73,15 +73,18 @@ class ActionModule(ServiceAction):
             options["drained"] = [self.task_vars["inventory_hostname"]]
         return options
 
-    def _names_of(self, hosts: list[str]) -> dict[str, dict[str, t.Any]]:
+    def _variables_of(self, hosts: list[str], journals: str | None = None) -> dict[str, dict[str, t.Any]]:
         try:
-            return needed_vars(hosts, self.task_vars["hostvars"], NAME_VARIABLES)
+            names = (*NAME_VARIABLES, journals) if journals else NAME_VARIABLES
+            return needed_vars(hosts, self.task_vars["hostvars"], names)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
 
     def _drained_vms(self, reading: Reading) -> list[str]:
         drained = [str(host) for host in self.options["drained"]]
-        host_vars = self._names_of([host for host in drained if host != self.sender])
+        journals = self.options["journals"]
+        host_vars = self._variables_of([host for host in drained if journals or host != self.sender], journals)
+        drained = ready_hosts(drained, host_vars, journals)
         return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name)
 
     def _vms_of_the_batch(self) -> dict[str, str]:
@@ -89,7 +92,7 @@ class ActionModule(ServiceAction):
         if self._task.run_once or self._task.delegate_to or self.options["leader"] == "self":
             return {}
         batch = [str(host) for host in self.task_vars.get("ansible_play_batch", []) if host != self.sender]
-        return {host: vm_name_of(host, variables) for host, variables in self._names_of(batch).items()}
+        return {host: vm_name_of(host, variables) for host, variables in self._variables_of(batch).items()}
 
     def _wait(self, service: HostService, reading: Reading, approval: Approval) -> Wait | None:
         event_ids = list(dict.fromkeys([*approval.leaders, *approval.already_started]))

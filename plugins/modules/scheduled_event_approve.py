@@ -42,6 +42,11 @@ options:
         C(maintenance_vm_name), else its inventory name.
     type: list
     elements: str
+  journals:
+    description:
+      - A variable of the hosts in O(drained), with what M(maintenance.azure.drain_journal) returned for them. Then only
+        those of them count whose journal says that they are drained.
+    type: str
   uncovered:
     description:
       - What to do with an event that names a VM outside of O(drained).

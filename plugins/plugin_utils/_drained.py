@@ -11,6 +11,18 @@ from collections.abc import Iterable, Mapping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import scope_of, this_host_of, vm_name_of
 
 
+def ready_hosts(
+    drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], journals: str | None
+) -> list[str]:
+    """Those of the hosts whose journal says so. `journals`: the variable with the result of drain_journal, if any."""
+    return [host for host in drained if journals is None or _says_drained(host_vars[host].get(journals))]
+
+
+def _says_drained(result: t.Any) -> bool:
+    journal = result.get("journal") if isinstance(result, dict) else None
+    return isinstance(journal, dict) and journal.get("state") == "drained"
+
+
 def drained_vms(
     drained: Iterable[str],
     host_vars: Mapping[str, Mapping[str, t.Any]],

@@ -41,6 +41,7 @@ def approve_options() -> dict[str, t.Any]:
         service_options(),
         event_ids=dict(type="list", elements="str"),
         drained=dict(type="list", elements="str"),
+        journals=dict(type="str"),
         uncovered=dict(type="str", default="refuse", choices=["refuse", "allow"]),
         leader=dict(type="str", default="elect", choices=["elect", "self"]),
         wait_for=dict(type="str", default="accepted", choices=["nothing", "accepted", "started", "finished"]),

@@ -45,6 +45,29 @@ def check_batch(
     return {"wave": wave, "stop": ""}
 
 
+def roll_with_plan(
+    plan: Mapping[str, t.Any],
+    roll: Mapping[str, t.Any],
+    hosts: Sequence[str],
+    number_of_pass: int,
+    plan_only: bool = False,
+) -> dict[str, t.Any]:
+    """What the plays of a run share, with a new plan in it. Events keep what was first planned for them."""
+    planned = [event for wave in plan["waves"] for event in wave["events"]] + plan["ignored"]
+    return {
+        **roll,
+        "hosts": list(hosts),
+        "plan": plan,
+        "pass": number_of_pass,
+        # With nothing but a plan asked for, the plan is the output.
+        "waves": [] if plan_only or roll["stopped"] else [wave["hosts"] for wave in plan["waves"]],
+        "leftovers": [] if plan_only else plan["restore_first"],
+        # Another look is worth it only after something was done.
+        "to_read": not plan_only and not roll["stopped"] and bool(plan["waves"]),
+        "events": {**{event["id"]: event for event in planned}, **roll["events"]},
+    }
+
+
 def drain_states(
     wave: Mapping[str, t.Any], batch: Sequence[str], variables: Mapping[str, Mapping[str, t.Any]]
 ) -> dict[str, str]:

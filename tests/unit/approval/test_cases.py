@@ -11,7 +11,7 @@ import tempfile
 import approval_model
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import judge
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms, ready_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body, understand_document
 from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
@@ -125,6 +125,25 @@ def test_a_vm_of_the_same_name_in_another_resource_group_does_not_cover():
     host_vars = {"db-rg1": host("RG-1"), "db-rg2": host("rg-2")}
     assert drained_vms(["db-rg2"], host_vars, "web", here, "web") == []
     assert drained_vms(["db-rg1"], host_vars, "web", here, "web") == ["db"]
+
+
+@pytest.mark.parametrize(
+    "looked",
+    [
+        {"journal": {"state": "draining"}},
+        {"journal": {"state": "restoring"}},
+        {"journal": None},
+        {"failed": True, "msg": "The journal can't be read"},
+        {"unreachable": True},
+        {"skipped": True},
+        None,
+        "drained",
+    ],
+)
+def test_only_a_journal_that_says_so_makes_a_host_ready(looked):
+    host_vars = {"a": {"seen": {"journal": {"state": "drained"}}}, "b": {"seen": looked}, "c": {}}
+    assert ready_hosts(["c", "b", "a"], host_vars, "seen") == ["a"]
+    assert ready_hosts(["c", "b", "a"], host_vars, None) == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize("version", ["2017-03-01", "2017-08-01", "2020-07-01"])

@@ -299,3 +299,33 @@ def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
     plan = {"waves": [], "unknown": []}
     event = _roll.run_summary({**RUN, "events": {"E": {"type": "Reboot"}}}, outcomes, plan)["events"]["E"]
     assert (event["approved_at"][-3:], event["started_at"][-3:], event["over_at"][-6:]) == ("01Z", "02Z", "01:00Z")
+
+
+@pytest.mark.parametrize(
+    ("plan_only", "stopped", "waves", "leftovers", "to_read"),
+    [
+        (False, "", [["a"], ["b"]], ["c"], True),
+        # What is left behind is restored whatever stopped the roll.
+        (False, "Not begun.", [], ["c"], False),
+        (True, "", [], [], False),
+    ],
+)
+def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
+    plan_only, stopped, waves, leftovers, to_read
+):
+    first, second = {"id": "E", "why": "now"}, {"id": "F"}
+    plan = {
+        "waves": [{"hosts": ["a"], "events": [first]}, {"hosts": ["b"], "events": []}],
+        "ignored": [second],
+        "restore_first": ["c"],
+    }
+    roll = {"stopped": stopped, "events": {"E": {"id": "E", "why": "in the first pass"}}, "outcomes": {"x": {}}}
+    made = _roll.roll_with_plan(plan, roll, ["a", "b", "c"], 2, plan_only)
+    assert (made["waves"], made["leftovers"], made["to_read"]) == (waves, leftovers, to_read)
+    assert made["events"] == {"E": {"id": "E", "why": "in the first pass"}, "F": second}
+    assert (made["plan"], made["pass"], made["outcomes"]) == (plan, 2, {"x": {}})
+
+
+def test_without_waves_there_is_nothing_to_look_at_again():
+    plan = {"waves": [], "ignored": [], "restore_first": []}
+    assert not _roll.roll_with_plan(plan, {"stopped": "", "events": {}}, ["a"], 1)["to_read"]
