@@ -36,3 +36,24 @@ options:
       - That is the name of the Azure resource, such as C(web_3) in a scale set. It is often not the hostname.
     type: str
 """
+
+    # Of those that wait for events.
+    WAIT = r"""
+options:
+  event_ids:
+    description: Which events to wait for, in any case of letters. One that is not listed is over.
+    type: list
+    elements: str
+    required: true
+  until:
+    description:
+      - V(started) waits until the events have started, V(finished) until they are gone from the list.
+      - An event that vanishes between two readings counts as both.
+    type: str
+    choices: [started, finished]
+    default: finished
+  wait_timeout:
+    description: Seconds for the whole wait.
+    type: int
+    default: 1800
+"""

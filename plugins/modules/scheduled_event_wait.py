@@ -18,23 +18,7 @@ extends_documentation_fragment:
   - maintenance.azure._attributes.actiongroup_imds
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
-options:
-  event_ids:
-    description: Which events to wait for, in any case of letters. One that is not listed is over.
-    type: list
-    elements: str
-    required: true
-  until:
-    description:
-      - V(started) waits until the events have started, V(finished) until they are gone from the list.
-      - An event that vanishes between two readings counts as both.
-    type: str
-    choices: [started, finished]
-    default: finished
-  wait_timeout:
-    description: Seconds for the whole wait.
-    type: int
-    default: 1800
+  - maintenance.azure._service.wait
 notes:
   - In check mode the events are read once and nothing is waited for.
   - A VM that is meant to vanish (C(Preempt), C(Terminate)) is not waited for once it can't be reached any more.

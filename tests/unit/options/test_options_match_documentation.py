@@ -21,6 +21,10 @@ SPECS = {
     "host_state": _options.state_options,
     "approval_outcome": _options.approval_outcome_options,
 }
+FRAGMENTS = {
+    "maintenance.azure._service": ModuleDocFragment.DOCUMENTATION,
+    "maintenance.azure._service.wait": ModuleDocFragment.WAIT,
+}
 KEYS = ("type", "elements", "default", "choices", "required")
 
 
@@ -28,8 +32,9 @@ KEYS = ("type", "elements", "default", "choices", "required")
 def test_documentation_and_options_are_the_same(name):
     module = importlib.import_module(f"ansible_collections.maintenance.azure.plugins.modules.{name}")
     documentation = yaml.safe_load(module.DOCUMENTATION)
-    documented = documentation["options"]
-    if "maintenance.azure._service" in documentation["extends_documentation_fragment"]:
-        documented.update(yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
+    documented = documentation.get("options", {})
+    for fragment, text in FRAGMENTS.items():
+        if fragment in documentation["extends_documentation_fragment"]:
+            documented.update(yaml.safe_load(text)["options"])
     told = {option: {key: value[key] for key in KEYS if key in value} for option, value in documented.items()}
     assert told == SPECS[name]()
