@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_outcome import approval_outcome
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approval_outcome_options
@@ -32,6 +32,6 @@ class ActionModule(WaitAction):
             return None
         try:
             return self.wait(options, task_vars)
-        except (AnsibleActionFail, AnsibleConnectionFailure) as error:
+        except AnsibleError as error:
             # What the approvals came to is told all the same.
             return {"msg": str(error)}

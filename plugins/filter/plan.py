@@ -29,6 +29,7 @@ def plan(
     drained: t.Any = None,
     uncovered: str = "refuse",
     width: int = LINE_WIDTH,
+    first_wave_only: bool = False,
 ) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)
@@ -48,6 +49,8 @@ def plan(
             elsewhere=elsewhere,
             now=time.time(),
         )
+        if first_wave_only:
+            made["waves"] = made["waves"][:1]
         made["lines"] = render_plan(made, int(width))
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Sent, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
@@ -56,7 +56,11 @@ class HostService:
     def _ask(self, options: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
         try:
             return self.action.ask_host(options, self.task_vars, **more)
-        except AnsibleConnectionFailure as error:
+        except AnsibleActionFail:
+            raise
+        except AnsibleError as error:
+            # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
+            # AnsibleConnectionFailure.
             raise Unreachable(str(error)) from error
         except HostFailed as error:
             raise Unanswered(str(error)) from error

@@ -69,7 +69,10 @@ def make_plan(
         "ignored": [entry for entry in entries.values() if entry["action"] == "ignore"],
         "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
         "unknown": unread,
-        "unread": _by_reason(unread, host_vars),
+        "unread": _by_reason(unread, host_vars, _why_unread),
+        "journal_problems": _by_reason(
+            (host for host in ordered if host not in set(unread)), host_vars, _journal_problem, only_with_reason=True
+        ),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in set(unread)],
         **_leftovers(set(drained), ordered, busy_set, set(unread)),
     }
@@ -90,14 +93,28 @@ def _was_read(variables: Mapping[str, t.Any] | None) -> bool:
     return isinstance(_status_of(variables).get("events"), list)
 
 
-def _by_reason(unread: Iterable[str], host_vars: HostVars) -> list[dict[str, t.Any]]:
-    """The hosts that were not read, together where they said the same about it."""
+def _why_unread(variables: Mapping[str, t.Any]) -> t.Any:
+    # Kept by the playbook collect, or in the result of a reading itself.
+    return variables.get("maintenance_unread") or _status_of(variables).get("msg")
+
+
+def _journal_problem(variables: Mapping[str, t.Any]) -> t.Any:
+    """Why it is not known whether an earlier run left the host drained."""
+    return _status_of(variables).get("journal_problem")
+
+
+def _by_reason(
+    hosts: Iterable[str],
+    host_vars: HostVars,
+    reason: t.Callable[[Mapping[str, t.Any]], t.Any],
+    only_with_reason: bool = False,
+) -> list[dict[str, t.Any]]:
+    """The hosts, together where they said the same about it."""
     groups: dict[str, list[str]] = {}
-    for host in unread:
-        variables = host_vars.get(host) or {}
-        # Kept by the playbook collect, or in the result of a reading itself.
-        why = variables.get("maintenance_unread") or _status_of(variables).get("msg")
-        groups.setdefault(str(why or ""), []).append(host)
+    for host in hosts:
+        why = reason(host_vars.get(host) or {})
+        if why or not only_with_reason:
+            groups.setdefault(str(why or ""), []).append(host)
     told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
     if len(told) > _MOST_REASONS:
         rest = [host for group in told[_MOST_REASONS:] for host in group["hosts"]]

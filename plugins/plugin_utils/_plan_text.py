@@ -47,6 +47,8 @@ def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]
     for group in plan["unread"]:
         why = f". {group['why']}" if group["why"] else ""
         say(f"Not read, so nothing is known about {_hosts(group['hosts'])}{why}")
+    for group in plan["journal_problems"]:
+        say(f"Not known whether an earlier run left it drained: {_hosts(group['hosts'])}. {group['why']}")
     if plan["nothing_to_do"]:
         say(f"Nothing to do for {_hosts(plan['nothing_to_do'])}")
     return lines

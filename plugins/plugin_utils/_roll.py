@@ -61,6 +61,7 @@ def roll_with_plan(
         "pass": number_of_pass,
         # With nothing but a plan asked for, the plan is the output.
         "waves": [] if plan_only or roll["stopped"] else [wave["hosts"] for wave in plan["waves"]],
+        # Whatever stopped the roll: a host whose event is gone belongs back in service.
         "leftovers": [] if plan_only else plan["restore_first"],
         # Another look is worth it only after something was done.
         "to_read": not plan_only and not roll["stopped"] and bool(plan["waves"]),
@@ -270,13 +271,18 @@ def run_summary(
 
     `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
     """
+    # Who knows what an earlier run left behind there.
+    problems = last_plan.get("journal_problems", ())
     left: dict[str, list[t.Any]] = {
         "drained": sorted(
             {host for host, outcome in outcomes.items() if outcome["state"] == "left_drained"}
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
         ),
-        "failed": sorted(host for host, outcome in outcomes.items() if _went_wrong(outcome)),
+        "failed": sorted(
+            {host for host, outcome in outcomes.items() if _went_wrong(outcome)}
+            | {host for group in problems for host in group["hosts"]}
+        ),
         "refused": _refusals(outcomes),
         "not_run": [wave["hosts"] for wave in last_plan["waves"]],
         "unknown": list(last_plan["unknown"]),
@@ -297,7 +303,7 @@ def run_summary(
     summary["ok"] = not (undone or nothing_read or run.get("stopped"))
     return {
         **summary,
-        "lines": summary_lines(summary, last_plan.get("unread", ())),
+        "lines": summary_lines(summary, last_plan.get("unread", ()), problems),
         "artifact": run_artifact(summary),
     }
 
@@ -343,7 +349,11 @@ def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Out
     return found
 
 
-def summary_lines(summary: Mapping[str, t.Any], unread: Iterable[Mapping[str, t.Any]] = ()) -> list[str]:
+def summary_lines(
+    summary: Mapping[str, t.Any],
+    unread: Iterable[Mapping[str, t.Any]] = (),
+    journal_problems: Iterable[Mapping[str, t.Any]] = (),
+) -> list[str]:
     """The end of a run in words: what was done, and what somebody has to look at."""
     hosts, left = summary["hosts"], summary["left"]
     counts = f"{summary['waves_run']} waves, {len(hosts)} hosts, {len(summary['events'])} events"
@@ -366,6 +376,10 @@ def summary_lines(summary: Mapping[str, t.Any], unread: Iterable[Mapping[str, t.
         lines.append(
             f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
         )
+    lines += [
+        f"Not known whether an earlier run left it drained: {_listed(group['hosts'])}. {group['why']}"
+        for group in journal_problems
+    ]
     lines += [f"Not read, so nothing is known about {_listed(group['hosts'])}. {group['why']}" for group in unread]
     well = "All is well with the others." if left["unknown"] else "All is well."
     lines.append(well if summary["ok"] else "Something is left to do, see above.")

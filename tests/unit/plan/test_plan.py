@@ -209,6 +209,16 @@ def test_a_reading_without_a_list_of_events_is_no_reading():
         assert the_plan({"web-0": {"maintenance_status": status}})["unknown"] == ["web-0"]
 
 
+def test_a_journal_that_can_not_be_read_is_told():
+    fleet = {name: host() for name in ("web-0", "web-1", "web-2")}
+    for name in ("web-0", "web-2"):
+        fleet[name]["maintenance_status"]["journal_problem"] = "The journal can't be read."
+    plan = the_plan(fleet)
+    assert plan["journal_problems"] == [{"hosts": ["web-0", "web-2"], "why": "The journal can't be read."}]
+    text = " ".join(" ".join(render_plan(plan, 200)).split())
+    assert "left it drained: 2 hosts: web-0, web-2. The journal can't be read." in text
+
+
 def test_what_azure_sends_cannot_write_to_the_terminal():
     nasty = {**event("E", "web-0"), "description": "a\x1b[2Jb\nc"}
     assert not any("\x1b" in line or "\n" in line for line in render_plan(the_plan({"web-0": host(nasty)})))

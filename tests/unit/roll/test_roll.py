@@ -305,7 +305,6 @@ def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
     ("plan_only", "stopped", "waves", "leftovers", "to_read"),
     [
         (False, "", [["a"], ["b"]], ["c"], True),
-        # What is left behind is restored whatever stopped the roll.
         (False, "Not begun.", [], ["c"], False),
         (True, "", [], [], False),
     ],
@@ -329,3 +328,11 @@ def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
 def test_without_waves_there_is_nothing_to_look_at_again():
     plan = {"waves": [], "ignored": [], "restore_first": []}
     assert not _roll.roll_with_plan(plan, {"stopped": "", "events": {}}, ["a"], 1)["to_read"]
+
+
+def test_a_journal_that_can_not_be_read_is_no_success():
+    plan = {**empty_plan(), "journal_problems": [{"hosts": ["a"], "why": "Use become."}]}
+    summary = _roll.run_summary(RUN, {}, plan)
+    assert not summary["ok"]
+    assert summary["left"]["failed"] == ["a"]
+    assert "Not known whether an earlier run left it drained: a. Use become." in summary["lines"]
