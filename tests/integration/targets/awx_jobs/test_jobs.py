@@ -35,6 +35,7 @@ def awx(tmp_path, fleet):
     return AwxProject(tmp_path, fleet)
 
 
+@pytest.mark.long
 def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_path):
     trap = tmp_path / "evaluated"
     words = HOSTILE.replace("TRAP", str(trap))

@@ -149,6 +149,7 @@ def test_the_workflow_asks_somebody_between_the_plan_and_the_roll(first, awx):
     ) == ["Azure maintenance"]
 
 
+@pytest.mark.long
 def test_a_second_run_changes_nothing(first, folder, awx):
     assert first.code == 0
     awx.writes.clear()

@@ -291,6 +291,7 @@ def soon(seconds):
     return status_with({**EVENT, "not_before": text})
 
 
+@pytest.mark.long
 def test_clear_failures(tmp_path, haproxy, units):
     """One run, one host for each thing that can go wrong."""
     write_files(tmp_path)

@@ -68,6 +68,7 @@ def do(tmp_path, units, command):
     return run(tmp_path, shlex.split(command), PATH=path)
 
 
+@pytest.mark.long
 def test_the_guide(tmp_path, fleet, haproxy, units):
     _files, commands = files_and_commands("first-roll.md")
     read, look, roll = commands
@@ -91,6 +92,7 @@ def test_the_guide(tmp_path, fleet, haproxy, units):
     assert not (tmp_path / "web-1" / "journal.json").exists()
 
 
+@pytest.mark.long
 def test_a_host_is_put_back_by_hand(tmp_path, fleet, haproxy, units):
     """What troubleshooting.md says to do for one host that was left drained."""
     files, commands = files_and_commands("troubleshooting.md")
