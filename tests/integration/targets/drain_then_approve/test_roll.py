@@ -70,7 +70,7 @@ TASKS_OF_A_HOST = [
     "Restore with the tasks that are left",
     READ,
 ]
-TASKS_DONE_ONCE = 27
+TASKS_DONE_ONCE = 28
 
 
 def test_a_plain_wave_takes_few_tasks(tmp_path):
