@@ -133,7 +133,7 @@ def ten_thousand_hosts(folder: Path, repeats: int) -> list[Figure]:
             0.1,
             ratios(added, jinja),
             parts=parts,
-            note=f"{note}; `constructed` on 1,000 hosts, times 10",
+            note=f"{note}; `constructed` on {HOSTS_IN_JINJA} hosts, times {HOSTS // HOSTS_IN_JINJA}",
         ),
     ]
 
