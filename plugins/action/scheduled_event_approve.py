@@ -21,12 +21,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait
 
 
-class ActionModule(ServiceAction):
+class ActionModule(WaitAction):
     _supports_check_mode = True
     _requires_connection = True
 
@@ -66,9 +66,7 @@ class ActionModule(ServiceAction):
         return wrap_var(self._result(approval, failures, approver.reading, last))
 
     def _options(self) -> dict[str, t.Any]:
-        options = self.checked_options(approve_options())
-        self.check_seconds(options, "wait_timeout")
-        self.check_ids(options)
+        options = self.checked_wait(approve_options())
         if options["drained"] is None:
             options["drained"] = [self.task_vars["inventory_hostname"]]
         return options

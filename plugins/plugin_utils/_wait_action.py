@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import 
 
 
 class WaitAction(ServiceAction):
-    """Base of the actions that wait for events, whoever approved them."""
+    """Base of the actions that can wait for events, whoever approved them."""
 
     def checked_wait(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         options = self.checked_options(argument_spec)
