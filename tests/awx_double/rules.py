@@ -131,7 +131,7 @@ def _credential_type(_store: Any, item: dict[str, Any]) -> None:
 
 def _notification_template(_store: Any, item: dict[str, Any]) -> None:
     if item["notification_type"] not in NOTIFICATIONS:
-        raise NotImplementedError(f"the double does not know how {item['notification_type']} is configured")
+        raise Refused({"notification_type": ["AWX may know this type. What it is configured with is not known here."]})
     needed, optional = NOTIFICATIONS[item["notification_type"]]
     given = item.get("notification_configuration", {})
     if missing := sorted(set(needed) - set(given)):

@@ -21,8 +21,8 @@ class Unavailable(Exception):
     """The package index does not have it, or can't be reached; with what pip said."""
 
 
-def wheel_part(requirement: str, prefix: str, target: Path) -> Path:
-    """The folder with what the wheel holds under `prefix`, and nothing else of it."""
+def wheel_part(requirement: str, prefix: str | tuple[str, ...], target: Path) -> Path:
+    """The folder with what the wheel holds under `prefix`, or under one of several, and nothing else of it."""
     target.mkdir(parents=True, exist_ok=True)
     made = target / "made"
     with (target / "lock").open("w") as lock:
@@ -34,7 +34,7 @@ def wheel_part(requirement: str, prefix: str, target: Path) -> Path:
     return target
 
 
-def _unpack(requirement: str, prefix: str, target: Path) -> None:
+def _unpack(requirement: str, prefix: str | tuple[str, ...], target: Path) -> None:
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     with tempfile.TemporaryDirectory() as folder:
         # Only files are taken out of it, so it need not fit the Python at hand.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from ansible_run import run
-from awx_collection import collections_path
 from awx_double.server import AwxDouble
+from other_collections import collections_path
 
 pytestmark = pytest.mark.once
 

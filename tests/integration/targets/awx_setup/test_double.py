@@ -10,8 +10,8 @@ import json
 
 import pytest
 from ansible_run import inventory, play
-from awx_collection import collections_path
 from awx_double.server import AwxDouble
+from other_collections import collections_path
 
 pytestmark = pytest.mark.once
 

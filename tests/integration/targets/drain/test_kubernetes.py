@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import http.server
-import importlib.util
 import json
 import re
 import subprocess
@@ -14,6 +13,7 @@ import threading
 
 import pytest
 from ansible_run import environment, inventory, play
+from other_collections import collections_path
 
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
 RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
@@ -83,8 +83,6 @@ def has_collection(folder):
 
 @pytest.fixture
 def cluster(tmp_path):
-    if not has_collection(tmp_path) or importlib.util.find_spec("kubernetes") is None:
-        pytest.skip("kubernetes.core or its Python package kubernetes is not installed here")
     double = Cluster()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -134,14 +132,14 @@ def hosts(folder, *names):
 
 def test_drain_look_again_and_restore(tmp_path, cluster):
     book = hosts(tmp_path, "plain", "cordoned", "stuck")
-    run = play(tmp_path, book, DRAIN)
+    run = play(tmp_path, book, DRAIN, ANSIBLE_COLLECTIONS_PATH=collections_path())
     failed = {line["host"]: line["result"] for line in run.results if line["outcome"] == "failed"}
     assert set(failed) == {"stuck"}, run.output
     assert "Pods are still on the node stuck: guarded" in failed["stuck"]["msg"]
     assert set(cluster.pods) == {"agent", "kubelet-own", "guarded"}
     assert all(node["unschedulable"] for node in cluster.nodes.values())
 
-    restored = play(tmp_path, book, RESTORE)
+    restored = play(tmp_path, book, RESTORE, ANSIBLE_COLLECTIONS_PATH=collections_path())
     assert restored.code == 0, restored.output
     # One that was cordoned before we came stays so.
     cordoned = {name: node["unschedulable"] for name, node in cluster.nodes.items()}

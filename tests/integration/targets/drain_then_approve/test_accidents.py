@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 from roll_fleet import RollFleet
 
@@ -184,3 +187,25 @@ def test_two_runs_at_once(fleet):
     assert "run" in seen["second"].output
     assert {host for _word, host, _at in fleet.notes()} <= {"web-0", "web-3"}
     fleet.assert_one_domain_at_a_time()
+
+
+def test_nothing_that_was_left_behind_is_restored_without_the_lock(fleet):
+    fleet.event_per_domain(notice=900)
+    fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-0"))
+    for event in fleet.simulator.events():
+        fleet.simulator.cancel(event["id"])
+    lock = {"run_id": "other", "user": "u", "host": "h", "note": "", "controller": "c", "pid": 1, "process_start": "1"}
+    lock["taken_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    lock["expires_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
+    foreign = fleet.folder / "foreign.lock"
+    foreign.write_text(json.dumps(lock))
+    # While the hosts are read, another run takes the lock on all keepers.
+    steal = "; ".join(f"cp {foreign} {fleet.folder}/{host}.lock" for host in fleet.domain_of)
+    for host in fleet.domain_of:
+        path = fleet.journal(host)
+        fleet.host_vars[host]["drain_journal"] = f"{{{{ lookup('pipe', '{steal}; echo {path}') }}}}"
+    run = fleet.roll()
+    assert run.code == 2, run.output
+    assert fleet.count("restore", "web-0") == 0
+    assert "Nothing was restored" in " ".join(run.output.split())
+    assert fleet.drained_hosts()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from roll_fleet import RollFleet
@@ -212,3 +213,31 @@ def test_hostile_words_stay_words(fleet, tmp_path):
     assert fleet.summary(run)["events"][words]["outcome"] == "over"
     assert not trap.exists()
     assert "1337" not in run.output
+
+
+def test_an_event_that_needs_no_drain_does_not_hurry_the_drain_of_another(fleet):
+    for kind, event_id, notice in (("Freeze", "F", 120), ("Reboot", "R", 900)):
+        fleet.simulator.add_event(id=event_id, type=kind, resources=["web-0"], notice=notice, duration=5, dwell=1)
+    began = time.time()
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["F", "R"]
+    drained = run.of("maintenance.azure.drain : Drain, as far as no other tasks are needed", "web-0")
+    assert drained["event_starts_at"] - began > 300
+
+
+@pytest.mark.parametrize("setting", ["approve_wait_timeout=30m", "restore_timeout=0"])
+def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(fleet, setting):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", setting)
+    assert run.code == 2
+    assert "whole numbers of seconds" in run.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+
+def test_a_host_whose_journal_can_not_be_read_may_be_drained(fleet):
+    fleet.journal("web-1").write_text("{")
+    run = fleet.roll()
+    assert run.code == 2, run.output
+    assert fleet.summary(run)["left"]["failed"] == ["web-1"]
+    assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())
