@@ -54,6 +54,8 @@ def make_plan(
     ordered = sorted(set(hosts), key=natural)
     limit = read_max_at_once(max_at_once, len(ordered))
     unread = [host for host in ordered if not _was_read(host_vars.get(host))]
+    unread_set = set(unread)
+    doubtful = [host for host in ordered if host not in unread_set and _journal_problem(host_vars.get(host) or {})]
     this_hosts = this_hosts_of(ordered, host_vars)
     seen_events = collect_events(this_hosts, host_vars)
     entries = {seen.id: _entry(seen, rules, uncovered, now) for seen in seen_events}
@@ -64,17 +66,15 @@ def make_plan(
     waves = arrange(busy, host_vars, to_do, limit)
     return {
         "waves": [
-            _planned(wave, number, len(waves), entries, set(unread)) for number, wave in enumerate(waves, start=1)
+            _planned(wave, number, len(waves), entries, unread_set) for number, wave in enumerate(waves, start=1)
         ],
         "ignored": [entry for entry in entries.values() if entry["action"] == "ignore"],
         "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
         "unknown": unread,
         "unread": _by_reason(unread, host_vars, _why_unread),
-        "journal_problems": _by_reason(
-            (host for host in ordered if host not in set(unread)), host_vars, _journal_problem, only_with_reason=True
-        ),
-        "nothing_to_do": [host for host in ordered if host not in busy_set and host not in set(unread)],
-        **_leftovers(set(drained), ordered, busy_set, set(unread)),
+        "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
+        "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
+        **_leftovers(set(drained), ordered, busy_set, unread_set),
     }
 
 
@@ -104,17 +104,12 @@ def _journal_problem(variables: Mapping[str, t.Any]) -> t.Any:
 
 
 def _by_reason(
-    hosts: Iterable[str],
-    host_vars: HostVars,
-    reason: t.Callable[[Mapping[str, t.Any]], t.Any],
-    only_with_reason: bool = False,
+    hosts: Iterable[str], host_vars: HostVars, reason: t.Callable[[Mapping[str, t.Any]], t.Any]
 ) -> list[dict[str, t.Any]]:
     """The hosts, together where they said the same about it."""
     groups: dict[str, list[str]] = {}
     for host in hosts:
-        why = reason(host_vars.get(host) or {})
-        if why or not only_with_reason:
-            groups.setdefault(str(why or ""), []).append(host)
+        groups.setdefault(str(reason(host_vars.get(host) or {}) or ""), []).append(host)
     told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
     if len(told) > _MOST_REASONS:
         rest = [host for group in told[_MOST_REASONS:] for host in group["hosts"]]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._links import moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import make_plan
@@ -207,6 +209,15 @@ def test_an_event_that_one_reading_shows_as_started_has_started():
 def test_a_reading_without_a_list_of_events_is_no_reading():
     for status in (None, "", [], {}, {"events": None}, {"events": "none"}):
         assert the_plan({"web-0": {"maintenance_status": status}})["unknown"] == ["web-0"]
+
+
+def test_many_hosts_that_could_not_be_read_take_no_time():
+    # Some 0.2 s; where the time grows with the square of the hosts, it is 14.
+    fleet = {f"web-{number}": host() if number % 2 else {} for number in range(20_000)}
+    began = time.process_time()
+    plan = the_plan(fleet)
+    assert time.process_time() - began < 3
+    assert len(plan["unknown"]) == len(plan["nothing_to_do"]) == 10_000
 
 
 def test_a_journal_that_can_not_be_read_is_told():
