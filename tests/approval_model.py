@@ -9,10 +9,15 @@ import copy
 import dataclasses
 import json
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
-from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import build_status, understand_document
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Sent, Unanswered, Unreachable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    Reading,
+    Sent,
+    Unanswered,
+    Unreachable,
+)
 
 # What may happen to a host's approval, and whether it can arrive at all.
 FATES = {

@@ -9,9 +9,9 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_outcome import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approval_outcome_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
 
 
 class ActionModule(WaitAction):

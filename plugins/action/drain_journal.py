@@ -9,9 +9,9 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils import _journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import journal_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import journal_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 # What a step was given may be secret.
 JOURNAL = HostHalf("drain_journal", _journal_order, private=True)

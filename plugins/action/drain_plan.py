@@ -14,27 +14,27 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import (
-    end_of_time,
-    nearest_deadline,
-    told_steps,
-    work_to_drain,
-    work_to_restore,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._step_orders import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import (
     Item,
     StepOrders,
     asks_the_controller,
     ready,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
     BadSteps,
     Step,
     checked_health,
     checked_steps,
     fixed_waits,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+    end_of_time,
+    nearest_deadline,
+    told_steps,
+    work_to_drain,
+    work_to_restore,
 )
 
 OPTIONS = dict(

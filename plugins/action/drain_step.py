@@ -9,8 +9,8 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import step_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._step_orders import StepOrders
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import step_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import StepOrders
 
 
 class ActionModule(ActionBase):

@@ -13,9 +13,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils import _lock_file
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import (
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lock_file as _lock_file
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import (
     RunHasEnded,
     in_words,
     is_dead,

@@ -11,19 +11,19 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import Event, outcome_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approver import Approval, Approver
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms, ready_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import canonical_id, names_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import drained_vms, ready_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Event, outcome_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Reading, Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait
 
 
 class ActionModule(WaitAction):

@@ -9,18 +9,18 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     complaint_about_filters,
     select,
     warnings_about,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import info_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import (
     NAME_NOT_TOLD,
     HostFailed,
     ServiceAction,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import info_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
 
 class ActionModule(ServiceAction):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._wait_action import WaitAction
 
 
 class ActionModule(WaitAction):

@@ -18,12 +18,12 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import report_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
     REPORT_TEXTS,
     REPORT_VARIABLES,
     make_report,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report_page import render_page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
 
 
 class ActionModule(ActionBase):

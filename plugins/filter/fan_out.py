@@ -9,8 +9,8 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._fan_out import GROUP, STATUS, VM_NAME, good_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._fan_out import fan_out as spread
+from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import GROUP, STATUS, VM_NAME, good_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import fan_out as spread
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 
 

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names
-from ansible_collections.maintenance.azure.plugins.plugin_utils._quorum import choose_keepers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import choose_keepers
 
 
 def lock_keepers(hosts: t.Any, count: int | None = None) -> list[str]:

@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.maintenance.azure.plugins.plugin_utils._quorum import verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
 
 
 def lock_verdict(results: t.Any, unbroken: bool = False) -> dict[str, t.Any]:

@@ -10,14 +10,14 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
     PLAN_VARIABLES,
     make_plan,
     with_journal,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import roll_with_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import roll_with_plan
 
 
 class FilterModule:

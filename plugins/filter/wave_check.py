@@ -9,8 +9,8 @@ import time
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_start
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import check_batch
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import check_batch
 
 
 def wave_check(

@@ -9,7 +9,11 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_states, to_be_drained, wave_orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import (
+    drain_states,
+    to_be_drained,
+    wave_orders,
+)
 
 
 def orders_of(

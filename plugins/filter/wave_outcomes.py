@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import wave_outcomes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import wave_outcomes
 
 REGISTERED = ("maintenance_status", "drain_result", "approve_result", "restore_result")
 

@@ -194,11 +194,9 @@ from ansible.plugins.loader import cache_loader
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_variables import HostVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._overlay import Overlay, Settings, decide
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
-from ansible_collections.maintenance.azure.plugins.plugin_utils._readings import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Failure,
     Host,
     from_cache,
@@ -207,12 +205,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._readings import
     questions,
     to_cache,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._sources import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
     EndpointReader,
     Result,
     read_facts,
     read_files,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -352,7 +352,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _read_endpoints(self, hosts: list[Host], path: str, cache: bool) -> Result:
         # Here, as the other sources do without requests, which takes longer to load than they take to read.
-        from ansible_collections.maintenance.azure.plugins.plugin_utils._requests_transport import (
+        from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import (
             REQUESTS_ERROR,
             RequestsTransport,
         )

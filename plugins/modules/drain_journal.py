@@ -132,8 +132,8 @@ now:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_options import journal_options
-from ansible_collections.maintenance.azure.plugins.module_utils._journal_order import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal_order import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import journal_options
 
 
 def main():

@@ -61,7 +61,7 @@ holder:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._lock.lock_file import carried_out
 
 
 def main():

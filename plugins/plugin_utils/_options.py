@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.module_utils._imds import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import DEFAULT_ENDPOINT
 
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 DEFAULT_TIMEOUT = 130

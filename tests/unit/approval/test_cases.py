@@ -10,12 +10,12 @@ import tempfile
 
 import approval_model
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval import judge
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drained import drained_vms, ready_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._election import Election, Occupied
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import approval_body, understand_document
-from ansible_collections.maintenance.azure.plugins.plugin_utils._notice_board import NoticeBoard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waiting import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import drained_vms, ready_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
 from approval_model import raw_event
 
 

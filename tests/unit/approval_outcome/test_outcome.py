@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approval_outcome import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
 
 SENT = {"approved": ["E"], "leaders": {"E": "a"}, "times": {"E": {"approved": "1"}}, "refused": [], "problems": []}
 WAITED = {"outcomes": {"E": "gone"}, "times": {"E": {"over": "2"}}, "problems": []}

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _imds
-from ansible_collections.maintenance.azure.plugins.plugin_utils._curl import (
+from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import (
     CONNECTED,
     LARGEST_ANSWER,
     CurlTransport,

@@ -9,7 +9,7 @@ import json
 import pathlib
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import build_status, parse_document
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, parse_document
 
 RECORDED = json.loads(pathlib.Path(__file__).with_name("recorded_documents.json").read_text())
 READ_AT = 1650000000.0  # 2022-04-15T05:20:00Z

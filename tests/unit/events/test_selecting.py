@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _events
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure import events as _events
 from hypothesis import given
 from hypothesis import strategies as st
 

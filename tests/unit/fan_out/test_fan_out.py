@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.maintenance.azure.plugins.filter.fan_out import fan_out as as_filter
-from ansible_collections.maintenance.azure.plugins.plugin_utils._fan_out import fan_out
+from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import fan_out
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -18,7 +18,7 @@ PLUGINS = Path(__file__).resolve().parents[3] / "plugins" / "module_utils"
 APPROVAL = '{"StartRequests": [{"EventId": "A1"}]}'
 PROGRAM = """
 import json, sys
-from ansible_collections.maintenance.azure.plugins.module_utils import _imds, _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases, imds as _imds
 assert isinstance(_leases.discovered_endpoints(), list)
 answers = _imds.read([sys.argv[1]], "2020-07-01", True, 10)
 sent = _imds.approve(sys.argv[1], "2020-07-01", answers["events"]["body"], sys.argv[2], 10)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host_service import HostService
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service import Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._service_action import HostFailed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Unanswered, Unreachable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
 
 
 class Action:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,9 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _exchange, _imds, _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
 
 TARGET = _imds.events_target("2020-07-01")
 GOOD_BODY = b'{"DocumentIncarnation": 1, "Events": []}'

@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._overlay import Overlay, Settings, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Failure, Host, Reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
-from ansible_collections.maintenance.azure.plugins.plugin_utils._readings import Failure, Host, Reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _imds
-from ansible_collections.maintenance.azure.plugins.plugin_utils._requests_transport import RequestsTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import RequestsTransport
 
 HEADERS = {"Metadata": "true", "Connection": "close"}
 
@@ -110,7 +110,9 @@ def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> Non
 
 
 def test_each_thread_has_one_session_of_its_own() -> None:
-    from ansible_collections.maintenance.azure.plugins.plugin_utils import _requests_transport
+    from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import (
+        requests_transport as _requests_transport,
+    )
 
     sessions = []
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._imds import Answer, NotAccepted
-from ansible_collections.maintenance.azure.plugins.plugin_utils._readings import (
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import Answer, NotAccepted
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Host,
     Question,
     Reading,
@@ -22,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._readings import
     questions,
     to_cache,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._sources import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
     EndpointReader,
     in_parallel,
     read_facts,

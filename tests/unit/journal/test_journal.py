@@ -15,8 +15,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _journal
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     Journal,
     JournalError,
     all_drained,
@@ -239,7 +239,7 @@ def test_the_last_status_and_the_first_state_hold(records):
 
 KILLED = """
 import os, sys
-from ansible_collections.maintenance.azure.plugins.module_utils import _journal
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 journal = _journal.Journal(sys.argv[1])
 rename = os.rename
 os.rename = lambda old, new: os.kill(os.getpid(), 9)
@@ -260,8 +260,8 @@ def test_a_writer_that_is_killed_leaves_the_old_one(path):
 
 EVERY_PYTHON = """
 import sys
-from ansible_collections.maintenance.azure.plugins.module_utils import _step_runner
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import Journal, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_runner as _step_runner
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal, begun
 path = sys.argv[1]
 Journal(path).change(lambda data: begun(data, [], "r", "b", "t"))
 runner = _step_runner.StepRunner(path, "r")
@@ -282,7 +282,7 @@ def test_every_python(version, path, tmp_path):
     """The host half alone, as Ansible brings it to a host."""
     folder = tmp_path / "host" / "ansible_collections" / "maintenance" / "azure" / "plugins"
     folder.mkdir(parents=True)
-    (folder / "module_utils").symlink_to(Path(_journal.__file__).resolve().parent)
+    (folder / "module_utils").symlink_to(Path(_journal.__file__).resolve().parents[1])
     process = subprocess.run(
         [find_pythons()[version], "-W", "error", "-B", "-c", EVERY_PYTHON, path],
         env={**os.environ, "PYTHONPATH": str(tmp_path / "host")},

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._leases import discovered_endpoints, endpoint_of_lease
+from ansible_collections.maintenance.azure.plugins.module_utils._service.dhcp_leases import (
+    discovered_endpoints,
+    endpoint_of_lease,
+)
 
 NOW = 1763253305  # 2025-11-16
 

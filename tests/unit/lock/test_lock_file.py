@@ -11,8 +11,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _lock_file
-from ansible_collections.maintenance.azure.plugins.module_utils._lock_file import LockFileError, give_back, read, take
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lock_file as _lock_file
+from ansible_collections.maintenance.azure.plugins.module_utils._lock.lock_file import (
+    LockFileError,
+    give_back,
+    read,
+    take,
+)
 from tools.pythons import find_pythons
 
 NOW = 1794787232.25  # 2026-11-16T00:00:32.25Z
@@ -20,7 +25,7 @@ MODULE_UTILS = Path(_lock_file.__file__).resolve().parent
 RACE = """
 import json, multiprocessing, os, sys
 sys.path.insert(0, sys.argv[1])
-import _lock_file
+import lock_file as _lock_file
 
 def owner(name):
     return dict(run_id=name, controller="c", host="h", pid=1, process_start="1", user="u", note="")

@@ -13,14 +13,14 @@ import sys
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _lock_owner
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock_owner import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock import owner as _lock_owner
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import (
     RunHasEnded,
     in_words,
     is_dead,
     this_run,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._quorum import choose_keepers, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import choose_keepers, verdict
 
 FORK = multiprocessing.get_context("fork")
 NOW = "2026-11-16T00:00:32Z"

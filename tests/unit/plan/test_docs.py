@@ -14,11 +14,11 @@ import sys
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._policy import _CONDITIONS, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import policy as _policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import _CONDITIONS, decide, read_policy
 from default_policy import DEFAULT_POLICY
 
-ROOT = pathlib.Path(_policy.__file__).parents[2]
+ROOT = pathlib.Path(_policy.__file__).parents[3]
 WAVES = (ROOT / "docs/waves.md").read_text()
 POLICIES = (ROOT / "docs/policies.md").read_text()
 EVENT = re.compile(r"(\w+) by (\w+)(?:, due in (\d+)d)?(?:, (\d+) s)?$")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._links import moment
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan_text import render_plan, render_start
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import check_batch
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import check_batch
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock
 from hypothesis import given
 from hypothesis import strategies as st

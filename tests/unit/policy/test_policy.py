@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._policy import BadPolicy, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, decide, read_policy
 from default_policy import DEFAULT_POLICY
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,9 +11,9 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report import NO_DOMAIN, make_report
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report_page import render_page
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report_timeline import coming, last_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN, make_report
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import run_summary
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs" / "maintenance_run.schema.json").read_text())
 AT = "2026-11-16T05:40:53Z"

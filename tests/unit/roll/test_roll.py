@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import roll as _roll
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,14 +9,12 @@ import socket
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import (
-    _kind_connections,
-    _kind_haproxy,
-    _kind_nginx,
-    _kind_probe_file,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._drain_host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._health import failed_check
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_nginx as _kind_nginx
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.health import failed_check
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,15 +8,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._journal import begun, recorded
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain_work import (
-    end_of_time,
-    nearest_deadline,
-    work_to_drain,
-    work_to_restore,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._step_folders import BUILT_IN, Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import BUILT_IN, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
     SPECS,
     BadSteps,
     Step,
@@ -25,6 +19,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import (
     fixed_waits,
     leaves_nothing,
     place_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+    end_of_time,
+    nearest_deadline,
+    work_to_drain,
+    work_to_restore,
 )
 from hypothesis import given
 from hypothesis import strategies as st

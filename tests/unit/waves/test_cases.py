@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import make_waves, read_max_at_once
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves, read_max_at_once
 
 
 def host(update_domain=None, zone=None, events=(), **more):

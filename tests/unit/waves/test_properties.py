@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._waves import make_waves
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

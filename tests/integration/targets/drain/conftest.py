@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
 
 # Systemd is not the first process where these tests run, so a file plays its part; the lab has the real one.
 SYSTEMCTL = """#!%s

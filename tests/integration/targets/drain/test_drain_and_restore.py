@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import leaves_nothing
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import leaves_nothing
 from ansible_run import inventory, play
 
 EVENT = {

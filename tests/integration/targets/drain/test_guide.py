@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps import SPECS, checked_steps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import SPECS, checked_steps
 from ansible_run import inventory, play
 
 GUIDE = Path(__file__).resolve().parents[4] / "docs" / "drain-steps.md"

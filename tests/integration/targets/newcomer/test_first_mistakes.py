@@ -9,8 +9,9 @@ import os
 import socket
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils import _kind_haproxy, _lock_file
-from ansible_collections.maintenance.azure.plugins.module_utils._step_runner import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lock_file as _lock_file
 from ansible_run import inventory, run
 
 PLAYBOOKS = ["collect", "drain_then_approve", "report"]

@@ -9,9 +9,9 @@ import time
 
 import browser
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._events import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report import make_report
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report_page import render_page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import make_report
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
 
 pytestmark = [
     pytest.mark.once,

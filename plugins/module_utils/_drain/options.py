@@ -1,0 +1,39 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of drain_step and drain_journal, for the host half and the controller half alike."""
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH, STATUSES
+
+# The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
+ORDER = "order"
+
+
+def journal_options():
+    step = dict(
+        number=dict(type="int", required=True),
+        kind=dict(type="str"),
+        arguments=dict(type="dict"),
+        status=dict(type="str", required=True, choices=list(STATUSES)),
+        before=dict(type="dict"),
+        error=dict(type="str"),
+    )
+    return dict(
+        # Expanded on the host, as it is a path there.
+        path=dict(type="str", default=DEFAULT_PATH),
+        state=dict(type="str", default="read", choices=["read", "begin", "step", "drained", "restore", "close"]),
+        events=dict(type="list", elements="dict", default=[]),
+        run_id=dict(type="str", default=""),
+        steps=dict(type="list", elements="dict", default=[], options=step),
+    )
+
+
+def step_options():
+    return dict(
+        plan=dict(type="dict", required=True),
+        position=dict(type="int", required=True),
+        perform=dict(type="str", choices=["step", "look", "record", "act", "finish"], default="step"),
+        status=dict(type="str", choices=list(STATUSES), default="started"),
+        before=dict(type="dict"),
+        error=dict(type="str"),
+    )

@@ -1,0 +1,181 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One step of a drain on its host: look, write it down, do it, write it down. One call, so one round trip.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_command as _kind_command
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_log as _kind_log
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_nginx as _kind_nginx
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_patroni as _kind_patroni
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+    Journal,
+    JournalError,
+    all_drained,
+    boot_id,
+    recorded,
+    utc_now,
+)
+
+KINDS = {
+    "checkpoint": _kind_command.Checkpoint,
+    "command": _kind_command,
+    "connections": _kind_connections,
+    "failover": _kind_command.Failover,
+    "log": _kind_log,
+    "services": _kind_services,
+}
+# Kinds that are several: the argument that is given says which.
+VARIANTS = {
+    "failover": {"patroni": _kind_patroni},
+    "load_balancer": {"haproxy": _kind_haproxy, "nginx": _kind_nginx, "probe_file": _kind_probe_file},
+}
+
+
+# A host that is not asked for these need not have them; host_half.py sends less then.
+OPTIONAL_KINDS = (
+    _kind_connections,
+    _kind_haproxy,
+    _kind_log,
+    _kind_nginx,
+    _kind_patroni,
+    _kind_probe_file,
+    _kind_services,
+)
+
+
+def workings_of(kind, arguments):
+    """What does such a step, and the arguments that it takes."""
+    for name, workings in VARIANTS.get(kind, {}).items():
+        if arguments.get(name):
+            return workings, arguments[name]
+    if kind not in KINDS:
+        raise StepError("This host does not know how to do a step %s" % kind)
+    return KINDS[kind], arguments
+
+
+class StepRunner:
+    def __init__(self, journal, run_id, check_mode=False, clock=time.monotonic):
+        self.journal = Journal(journal, predict_only=check_mode) if journal else None
+        self.run_id = run_id
+        self.check_mode = check_mode
+        self.started = clock()
+        self.clock = clock
+
+    def look(self, step, timeout):
+        workings, arguments = workings_of(step["kind"], step["arguments"])
+        before = workings.look(self._host(arguments, timeout), arguments)
+        return {"changed": False, "before": before, "done": [], "warnings": []}
+
+    def act(self, direction, step, timeout):
+        """The deed alone; who calls keeps the journal, as this may be another host."""
+        workings, arguments = workings_of(step["kind"], step["arguments"])
+        host = self._host(arguments, timeout)
+        getattr(workings, direction)(host, arguments, step["before"] or {})
+        return {"changed": bool(host.done), "done": host.done, "warnings": host.warnings}
+
+    def drain(self, step, timeout, finished=(), final=None):
+        found = self._known(step) or step
+        if found.get("before") is None:
+            step = dict(step, before=self.look(step, timeout)["before"])
+        else:
+            step = dict(step, before=found["before"])
+        self.record([dict(step, status="started")], finished, "done")
+        result = self._do("drain", step, timeout)
+        data = self.record([dict(step, status="done")], final="drained" if final == "drained" else None)
+        return self._told(result, data, step, "done")
+
+    def restore(self, step, timeout, finished=(), final=None):
+        if finished:
+            self.record([], finished, "undone")
+        result = self._do("restore", step, timeout)
+        data = self.record([dict(step, status="undone")])
+        if final == "closed" and not self.check_mode:
+            data = self.journal.close(self.run_id)
+        return self._told(result, data, step, "undone")
+
+    def finish(self, finished, final, health, timeout):
+        """Write down what the last steps left open; after a restore look at the host's health first."""
+        status = "done" if final == "drained" else "undone"
+        data = self.record([], finished, status, final="drained" if final == "drained" else None)
+        host = Host(timeout, self.check_mode)
+        checks = [] if self.check_mode else health
+        results = []
+        for check in checks:
+            complaint = _health.failed_check(host, check)
+            results.append({"check": check, "ok": complaint is None, "said": complaint or ""})
+            if complaint:
+                raise Unhealthy(complaint, results)
+        if final == "closed" and not self.check_mode:
+            data = self.journal.close(self.run_id)
+        return dict(self._told({"changed": False, "done": [], "warnings": []}, data, None, None), health=results)
+
+    def record_only(self, direction, step, status, finished, error=None):
+        """For a step whose work is done by others: write down what became of it."""
+        finished_status = "done" if direction == "drain" else "undone"
+        data = self.record([dict(step, status=status, error=error)], finished, finished_status)
+        kept = [one for one in (data or {}).get("steps", []) if one["number"] == step["number"]]
+        step = dict(step, before=kept[0]["before"] if kept else step.get("before"))
+        return self._told({"changed": False, "done": [], "warnings": []}, data, step, status)
+
+    def record(self, records, finished=(), finished_status="done", final=None):
+        records = [{"number": number, "status": finished_status} for number in finished] + list(records)
+
+        def change(data):
+            if data is None:
+                if self.check_mode:
+                    return None  # nothing was begun, so there is nothing that these could be told of
+                raise JournalError("The journal %s is gone; somebody removed it during the run" % self.journal.path)
+            data = recorded(data, records, utc_now())
+            return all_drained(data, utc_now()) if final == "drained" and not self.check_mode else data
+
+        return self.journal.change(change, self.run_id)
+
+    def failed(self, step, message):
+        """Write the failure down where that can be done."""
+        try:
+            return self.record([dict(step, status="failed", error=message)])
+        except JournalError:
+            return None
+
+    def _do(self, direction, step, timeout):
+        try:
+            return self.act(direction, step, timeout)
+        except StepError as error:
+            self.failed(step, str(error))
+            raise
+
+    def _known(self, step):
+        data = self.journal.read()
+        return next((one for one in (data or {}).get("steps", []) if one["number"] == step["number"]), None)
+
+    def _host(self, arguments, timeout):
+        own = arguments.get("timeout")
+        return Host(min(own, timeout) if own else timeout, self.check_mode)
+
+    def _told(self, result, data, step, status):
+        data = data or {}
+        told = dict(result, state=data.get("state"), drained_at=data.get("drained_at"), boot_id=boot_id())
+        told.update(restored_at=data.get("restored_at"), now=utc_now())
+        if step is not None:
+            told["step"] = {"number": step["number"], "kind": step["kind"], "status": status}
+            told["step"].update(before=step["before"], seconds=round(self.clock() - self.started, 1))
+        return told
+
+
+class Unhealthy(StepError):
+    """The host is restored, but a health check says no."""
+
+    def __init__(self, message, results):
+        super(Unhealthy, self).__init__(message)
+        self.results = results

@@ -1,0 +1,137 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""May this be approved, and by whom? Pure: no I/O, no Ansible imports.
+
+Approving starts an event at once for every VM that it names and can't be taken back, so an event is approved only
+if everything that it names is known to be ready.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    canonical_id,
+    canonical_name,
+    names_host,
+)
+
+Event = dict[str, t.Any]
+
+
+@dataclasses.dataclass
+class Judgement:
+    """What the event document, read just now, says about what was asked for."""
+
+    approvable: list[Event] = dataclasses.field(default_factory=list)
+    already_started: list[str] = dataclasses.field(default_factory=list)
+    gone: list[str] = dataclasses.field(default_factory=list)
+    refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
+
+
+def judge(
+    events: Sequence[Event],
+    wanted: Sequence[str] | None,
+    this_vm: str,
+    drained_vms: Iterable[str],
+    allow_uncovered: bool = False,
+) -> Judgement:
+    """Sort what was asked for (all Scheduled events of this VM where `wanted` is None).
+
+    `drained_vms` are names of VMs that are ready to be interrupted.
+    """
+    judgement = Judgement()
+    covered = None if allow_uncovered else {canonical_name(name) for name in drained_vms}
+    for event in _asked_for(events, wanted, this_vm, judgement.gone):
+        if event["status"] != "Scheduled":
+            judgement.already_started.append(event["id"])
+            continue
+        refusal = _refusal(event, this_vm, covered)
+        if refusal:
+            judgement.refused.append(refusal)
+        else:
+            judgement.approvable.append(event)
+    return judgement
+
+
+def _asked_for(events: Sequence[Event], wanted: Sequence[str] | None, this_vm: str, gone: list[str]) -> list[Event]:
+    if wanted is None:
+        return [event for event in events if names_host(event, this_vm)]
+    listed = {canonical_id(event["id"]): event for event in events}
+    found = []
+    for event_id in dict.fromkeys(canonical_id(event_id) for event_id in wanted):
+        if event_id in listed:
+            found.append(listed[event_id])
+        else:
+            gone.append(next(asked for asked in wanted if canonical_id(asked) == event_id))
+    return found
+
+
+def _refusal(event: Event, this_vm: str, covered: set[str] | None) -> dict[str, t.Any] | None:
+    """Why not, or None. Where `covered` is None, the user takes responsibility for the VMs that are not drained."""
+    what = f"{event['type']} {event['id']}"
+    uncovered = [] if covered is None else [name for name in event["resources"] if canonical_name(name) not in covered]
+    if uncovered:
+        reason = f"{what} also touches {', '.join(uncovered)}, not among the drained hosts"
+    elif covered is not None and not event["resources"]:
+        reason = f"{what} names no VM, so nobody knows what it would touch"
+    elif event["type"] == "Terminate" and not names_host(event, this_vm):
+        reason = f"{what} is for {', '.join(event['resources'])}: each VM approves its own deletion only"
+    else:
+        return None
+    return {"id": event["id"], "uncovered": uncovered, "reason": reason}
+
+
+@dataclasses.dataclass
+class Record:
+    """What the hosts of this run have done about one event so far."""
+
+    sent_by: str | None = None
+    failed: list[str] = dataclasses.field(default_factory=list)
+    # Began to send and was not heard of again: the approval may have arrived.
+    unclear: str | None = None
+
+
+def leader_of(record: Record, host: str, insist: bool) -> str:
+    """Who sends: the host that did, else this one. With `insist` this host sends unless it did already."""
+    if record.sent_by is None or (insist and record.sent_by != host):
+        return host
+    return record.sent_by
+
+
+def successors(event: Event, host: str, batch_vms: Mapping[str, str], record: Record, done: Iterable[str]) -> list[str]:
+    """The hosts of the batch that can still send this approval after `host` could not.
+
+    `batch_vms` gives the VM name of every host that is still in the play; `done` are those whose task has ended.
+    """
+    out = {host, *record.failed, *done}
+    return [other for other, vm_name in batch_vms.items() if other not in out and names_host(event, vm_name)]
+
+
+def outcome_of(event_id: str, events: Sequence[Event]) -> str:
+    """Scheduled, Started (or what else Azure says), or gone."""
+    for event in events:
+        if canonical_id(event["id"]) == canonical_id(event_id):
+            return str(event["status"])
+    return "gone"
+
+
+def is_reached(goal: str, outcome: str) -> bool:
+    """Whether an event got as far as `wait_for` says. One that is gone has started and finished, seen or not."""
+    return outcome == "gone" or (goal == "started" and outcome != "Scheduled")
+
+
+def convoy(event: Event, events: Sequence[Event]) -> list[Event]:
+    """The other deletions that hold this one up: Azure deletes none before all are approved or timed out."""
+    if event["type"] != "Terminate":
+        return []
+    return [
+        other
+        for other in events
+        if other["type"] == "Terminate"
+        and other["status"] == "Scheduled"
+        and canonical_id(other["id"]) != canonical_id(event["id"])
+    ]

@@ -1,0 +1,234 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One host's part in approving: read, judge, take turns with the other hosts, send, and make sure that it arrived."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing as t
+from collections.abc import Callable, Iterable, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+    Event,
+    Judgement,
+    Record,
+    judge,
+    leader_of,
+    outcome_of,
+    successors,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, iso_time, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Service, Unanswered
+
+# An approval whose answer was lost shows in the document soon, if it arrived.
+SECONDS_TO_SETTLE = 10
+SECONDS_BETWEEN_READINGS = 1.0
+
+
+@dataclasses.dataclass
+class Approval:
+    """What became of the events that one host was asked to approve; lists hold ids as Azure writes them."""
+
+    approved: list[str] = dataclasses.field(default_factory=list)
+    already_started: list[str] = dataclasses.field(default_factory=list)
+    gone: list[str] = dataclasses.field(default_factory=list)
+    refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
+    leaders: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Event id -> when it was approved, of those that this host approved.
+    times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    left_to: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Approver:
+    service: Service
+    election: Election
+    # The inventory host whose VM talks to the service.
+    sender: str
+    # A name of this task, the same on all hosts that run it.
+    task: str
+    wanted: Sequence[str] | None
+    # Names of the VMs that are ready to be interrupted; asked for only with the reading that it depends on.
+    drained: Callable[[Reading], Iterable[str]]
+    # VM names of the other hosts that run this task; asked for only if one of them has to step in.
+    others: Callable[[], dict[str, str]]
+    timeout: float
+    allow_uncovered: bool = False
+    insist: bool = False
+    predict_only: bool = False
+    mind_lost_answers: bool = True
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    reading: Reading = dataclasses.field(init=False)
+
+    def run(self) -> Approval:
+        ours: list[str] | None = None
+        try:
+            self.reading = self.service.read()
+            ours = self._ours()
+            return self._run()
+        finally:
+            self.election.mark_done(self.task, self.sender, ours)
+
+    def _ours(self) -> list[str]:
+        if self.wanted is not None:
+            return list(self.wanted)
+        return [event["id"] for event in self.reading.status["events"] if names_host(event, self.reading.vm_name)]
+
+    def _run(self) -> Approval:
+        judgement = self._judge(self.wanted)
+        approval = Approval()
+        if judgement.approvable:
+            asked = self.wanted
+            if asked is None:
+                # From here on the same events are followed, whatever else comes up.
+                asked = [event["id"] for event in judgement.approvable] + judgement.already_started
+                asked += [refusal["id"] for refusal in judgement.refused]
+            judgement = self._take_turn(judgement, asked, approval)
+        sent = set(map(canonical_id, approval.approved))
+        approval.already_started = [i for i in judgement.already_started if canonical_id(i) not in sent]
+        approval.gone = [i for i in judgement.gone if canonical_id(i) not in sent]
+        approval.refused = judgement.refused
+        for event_id in (*approval.already_started, *approval.gone):
+            leader = self.election.record(event_id).sent_by
+            if leader:
+                approval.leaders[event_id] = leader
+        return approval
+
+    def _judge(self, wanted: Sequence[str] | None) -> Judgement:
+        return judge(
+            self.reading.status["events"],
+            wanted,
+            self.reading.vm_name,
+            [] if self.allow_uncovered else self.drained(self.reading),
+            self.allow_uncovered,
+        )
+
+    def _take_turn(self, judgement: Judgement, asked: Sequence[str], approval: Approval) -> Judgement:
+        events = {canonical_id(event["id"]): event for event in judgement.approvable}
+        try:
+            with self.election.turn(list(events), self.timeout) as records:
+                judgement, problem = self._send_what_is_ours(judgement, asked, records, approval)
+                for event_id, record in records.items():
+                    if record.sent_by:
+                        approval.leaders[events[event_id]["id"]] = record.sent_by
+                    elif problem and self.sender in record.failed:
+                        self._leave_to_others(events[event_id], record, problem, approval)
+        except Occupied:
+            names = ", ".join(event["id"] for event in events.values())
+            approval.problems.append(
+                f"another host of this run has been at work on {names} for more than {self.timeout} s,"
+                " so it was not approved from here"
+            )
+        return judgement
+
+    def _send_what_is_ours(
+        self, judgement: Judgement, asked: Sequence[str], records: dict[str, Record], approval: Approval
+    ) -> tuple[Judgement, str]:
+        """Send until nothing is left for us to send. Returns the newest judgement, and what went wrong for good."""
+        deadline = self.clock() + self.timeout
+        while True:
+            ours = [event for event in judgement.approvable if self._is_ours(event, records)]
+            if not ours:
+                return judgement, ""
+            own = {event["id"]: records[canonical_id(event["id"])] for event in ours}
+            problem = self._step(own, deadline)
+            sent = [i for i, record in own.items() if record.sent_by == self.sender]
+            approval.approved += sent
+            approval.times.update((i, {"approved_at": iso_time(time.time())}) for i in sent)
+            # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
+            judgement = self._judge(asked)
+            if not problem and self.clock() > deadline and any(record.sent_by is None for record in own.values()):
+                problem = self._give_up(own, f"No clear answer within the timeout of {self.timeout} s.")
+            if problem:
+                return judgement, problem
+
+    def _is_ours(self, event: Event, records: dict[str, Record]) -> bool:
+        record = records.get(canonical_id(event["id"]))
+        return record is not None and leader_of(record, self.sender, self.insist) == self.sender != record.sent_by
+
+    def _step(self, own: dict[str, Record], deadline: float) -> str:
+        """One step towards having all of these sent. Returns what went wrong for good."""
+        if self.predict_only:
+            _note_sent(own, self.sender)
+            return ""
+        if any(record.unclear for record in own.values()):
+            return self._settle(own, deadline)
+        return self._send(own)
+
+    def _send(self, own: dict[str, Record]) -> str:
+        for record in own.values():
+            # Should this process or the connection die now, the next host must not take it for "nothing was sent".
+            record.unclear = self.sender
+        self.election.keep(own)
+        try:
+            answer = self.service.approve(self.reading, list(own))
+        except Unanswered as failure:
+            # The reading right before it failed, so nothing was sent.
+            _forget_unclear(own)
+            return self._give_up(own, str(failure))
+        self.reading = answer.reading
+        if answer.sent or (answer.unclear and not self.mind_lost_answers):
+            _note_sent(own, self.sender)
+        elif not answer.unclear:
+            _forget_unclear(own)
+            if answer.problem:
+                return self._give_up(own, answer.problem)
+            # The document is another one. Many hosts of a group may be approving: do not ask in a hurry.
+            self.sleep(SECONDS_BETWEEN_READINGS)
+        return ""
+
+    def _give_up(self, own: dict[str, Record], problem: str) -> str:
+        for record in own.values():
+            if record.sent_by is None:
+                record.failed.append(self.sender)
+        return problem
+
+    def _settle(self, own: dict[str, Record], deadline: float) -> str:
+        """Find out by reading whether an approval arrived whose answer was lost. Returns why that can't be done."""
+        ends = min(deadline, self.clock() + SECONDS_TO_SETTLE)
+        trouble = ""
+        while True:
+            try:
+                self.reading = self.service.read(max(1.0, ends - self.clock()))
+                trouble = ""
+            except Unanswered as failure:
+                trouble = str(failure)
+            for event_id, record in own.items():
+                if not trouble and record.unclear and self._has_begun(event_id):
+                    record.sent_by, record.unclear = record.unclear, None
+            if not any(record.unclear for record in own.values()):
+                return ""
+            if self.clock() >= ends:
+                break
+            self.sleep(SECONDS_BETWEEN_READINGS)
+        if trouble:
+            # It stays unclear, and the next host has to find out.
+            return self._give_up(own, f"Whether an approval arrived could not be found out. {trouble}")
+        # Still Scheduled: sending again does no harm, the service takes an approval twice.
+        _forget_unclear(own)
+        return ""
+
+    def _has_begun(self, event_id: str) -> bool:
+        return outcome_of(event_id, self.reading.status["events"]) != "Scheduled"
+
+    def _leave_to_others(self, event: Event, record: Record, problem: str, approval: Approval) -> None:
+        others = successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
+        if others:
+            approval.left_to[event["id"]] = others
+        else:
+            approval.problems.append(f"{event['type']} {event['id']} could not be approved. {problem}")
+
+
+def _note_sent(own: dict[str, Record], sender: str) -> None:
+    for record in own.values():
+        record.sent_by, record.unclear = sender, None
+
+
+def _forget_unclear(own: dict[str, Record]) -> None:
+    for record in own.values():
+        record.unclear = None

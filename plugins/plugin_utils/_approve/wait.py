@@ -1,0 +1,208 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Follow approved events until they have started or are over, and tell the user where they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+    Event,
+    convoy,
+    is_reached,
+    outcome_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    VANISHING_TYPES,
+    canonical_id,
+    names_host,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    Reading,
+    Service,
+    Unanswered,
+    Unreachable,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, wrapped
+
+# Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 5.0
+# A host that is not there says so when it begins, and then rarely: many may be rebooting.
+SECONDS_BETWEEN_COMPLAINTS = 300
+LONGEST_COMPLAINT = 200
+# A reading that takes longer is given up and asked for again: there is time.
+SECONDS_PER_READING = 130.0
+# A VM that is meant to vanish and can't be reached so often in a row has done so.
+FAILURES_OF_A_VANISHED_VM = 3
+_MOMENTS = {"Started": "started_at", "gone": "over_at"}
+_GOALS = {"started": "it starts", "finished": "it is over"}
+
+
+@dataclasses.dataclass
+class Complaints:
+    """Tells that a host does not answer, and that it does again."""
+
+    host: str
+    tell: Callable[[str], None]
+    at: float | None = None
+
+    def update(self, trouble: str, now: float) -> None:
+        if not trouble:
+            if self.at is not None:
+                self.tell(f"[{self.host}] answers again.")
+            self.at = None
+        elif self.at is None or now - self.at >= SECONDS_BETWEEN_COMPLAINTS:
+            self.at = now
+            text = " ".join(trouble.split())
+            self.tell("\n".join(wrapped(f"[{self.host}] does not answer, trying on: {text[:LONGEST_COMPLAINT]}")))
+
+
+def first_reading(
+    service: Service,
+    wait_timeout: float,
+    complaints: Complaints,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Reading:
+    """A good reading from a host that may be down at first; the last trouble where none came in time."""
+    deadline = clock() + wait_timeout
+    while True:
+        try:
+            return service.read(max(1.0, min(SECONDS_PER_READING, deadline - clock())))
+        except (Unreachable, Unanswered) as error:
+            if clock() + LONGEST_PAUSE >= deadline:
+                raise
+            complaints.update(str(error), clock())
+            service.reconnect()
+            sleep(LONGEST_PAUSE)
+
+
+@dataclasses.dataclass
+class Wait:
+    """One host's wait for its events."""
+
+    service: Service
+    reading: Reading
+    complaints: Complaints
+    goal: str
+    event_ids: list[str]
+    wait_timeout: float
+    read_timeout: float
+    tell: Callable[[str], None]
+    # Whether a notice about an event is worth a line, see NoticeBoard.
+    is_news: Callable[[str, str], bool]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    known: dict[str, Event] = dataclasses.field(default_factory=dict)
+    # Event id -> when it was first seen to have started, and to be over.
+    times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    trouble: str = ""
+    failures_in_a_row: int = 0
+
+    def until_reached(self) -> str:
+        """Returns why the wait failed; nothing where every event got as far as it should."""
+        deadline = self.clock() + self.wait_timeout
+        pause = FIRST_PAUSE
+        self._remember()
+        while True:
+            missing = self._missing()
+            if not missing or self._has_vanished(missing):
+                return ""
+            left = deadline - self.clock()
+            if left <= 0:
+                return self._timeout_sentence(missing)
+            self._tell(missing, left)
+            self.sleep(min(pause, left))
+            pause = min(LONGEST_PAUSE, pause * 1.3)
+            self._read(deadline - self.clock())
+
+    def _read(self, left: float) -> None:
+        try:
+            self.reading = self.service.read(max(1.0, min(self.read_timeout, left)))
+        except Unreachable as error:
+            # The VM may be rebooting, which is what was approved: go on until it answers or the time is up.
+            self._note_trouble(f"the host can't be reached ({error})")
+            self.service.reconnect()
+        except Unanswered as error:
+            # Not a good reading, so not a reading: the events are where they were.
+            self._note_trouble(str(error))
+        else:
+            self.trouble, self.failures_in_a_row = "", 0
+            self._remember()
+
+    def _note_trouble(self, trouble: str) -> None:
+        self.trouble = " ".join(trouble.split())
+        self.failures_in_a_row += 1
+
+    def _remember(self) -> None:
+        for event in self.reading.status["events"]:
+            self.known[canonical_id(event["id"])] = event
+        for event_id in self.event_ids:
+            moment = _MOMENTS.get(self._outcome(event_id))
+            if moment:
+                self.times.setdefault(event_id, {}).setdefault(moment, self.reading.status["read_at"])
+
+    def _outcome(self, event_id: str) -> str:
+        return outcome_of(event_id, self.reading.status["events"])
+
+    def _missing(self) -> list[str]:
+        return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]
+
+    def _has_vanished(self, missing: list[str]) -> bool:
+        events = [self.known.get(canonical_id(event_id)) for event_id in missing]
+        return self.failures_in_a_row >= FAILURES_OF_A_VANISHED_VM and all(
+            event and event["type"] in VANISHING_TYPES and names_host(event, self.reading.vm_name) for event in events
+        )
+
+    def _state(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        outcome = self._outcome(event_id)
+        text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
+        return text + self._held_up(event_id)
+
+    def _held_up(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        holding = (
+            convoy(event, self.reading.status["events"]) if event and self._outcome(event_id) == "Scheduled" else []
+        )
+        if not holding:
+            return ""
+        names = ", ".join(name for other in holding for name in other["resources"])
+        return f" (Azure deletes no VM of the group before the deletion of {names} is approved or due)"
+
+    def _states(self, missing: list[str]) -> str:
+        return "; ".join(self._state(event_id) for event_id in missing)
+
+    def _tell(self, missing: list[str], left: float) -> None:
+        for event_id in missing:
+            if self.is_news(event_id, f"{self.goal} {self._state(event_id)}"):
+                text = f"Waiting until {_GOALS[self.goal]}: {self._progress(event_id)}. Giving up in {clock(left)}."
+                self.tell("\n".join(wrapped(text)))
+        self.complaints.update(self.trouble, self.clock())
+
+    def _progress(self, event_id: str) -> str:
+        event = self.known.get(canonical_id(event_id))
+        if not event:
+            return f"event {event_id}"
+        text = f"{event['type']} of {some_of(event['resources'])}"
+        if self._outcome(event_id) == "Started":
+            text += " has started"
+        elif event["seconds_left"] is not None:
+            text += f" is scheduled, due in {clock(event['seconds_left'])}"
+        else:
+            text += " is scheduled"
+        if self.trouble:
+            text += f", as seen last at {self.reading.status['read_at']}"
+        return f"{text}{self._held_up(event_id)} (event {event_id})"
+
+    def _timeout_sentence(self, missing: list[str]) -> str:
+        trouble = f" The last reading failed: {self.trouble}" if self.trouble else ""
+        return (
+            f"Not {self.goal} within the wait_timeout of {round(self.wait_timeout)} s. Last seen at"
+            f" {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"
+        )

@@ -1,0 +1,158 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts must be in one job, and how a fleet is spread over several. Pure.
+
+Hosts belong together if they are known to be of one delivery group, or show a common event: Azure shows an event to the
+whole delivery group, and two domains of one group must never be down at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import heapq
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars, collect_events, events_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
+
+GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
+_MOST = 8
+
+
+class _Sets:
+    """Hosts, joined step by step."""
+
+    def __init__(self) -> None:
+        self.parent: dict[str, str] = {}
+
+    def find(self, host: str) -> str:
+        root = host
+        while self.parent.setdefault(root, root) != root:
+            root = self.parent[root]
+        while self.parent[host] != root:
+            self.parent[host], host = root, self.parent[host]
+        return root
+
+    def join(self, one: str, other: str) -> None:
+        self.parent[self.find(one)] = self.find(other)
+
+
+def fan_out(
+    hosts: Iterable[str],
+    host_vars: HostVars,
+    *,
+    jobs: int = 100,
+    max_age: float | None = None,
+    now: float | None = None,
+) -> dict[str, t.Any]:
+    """{jobs: [{hosts, groups}], quiet, unknown, lines}: whom to launch a job for.
+
+    `quiet`: hosts of groups without any event. `unknown`: hosts without a good reading that no group speaks for; they
+    get no job. Raises ValueError with a sentence for the user.
+    """
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
+        raise ValueError(f"jobs must be a number, at least 1, not {jobs!r}")
+    ordered = sorted(set(hosts), key=natural)
+    readings = {host: good_reading(host_vars.get(host), max_age, now) for host in ordered}
+    groups = _groups(ordered, host_vars, readings)
+    busy = [group for group in groups if any(events_of(readings[host]) for host in group)]
+    still = [group for group in groups if not any(events_of(readings[host]) for host in group)]
+    packed = _pack(busy, jobs)
+    result = {
+        "jobs": packed,
+        "quiet": [host for group in still for host in group if any(readings[one] for one in group)],
+        "unknown": [host for group in still for host in group if not any(readings[one] for one in group)],
+    }
+    return {**result, "lines": _lines(result, len(ordered))}
+
+
+def good_reading(
+    variables: Mapping[str, t.Any] | None, max_age: float | None, now: float | None = None
+) -> dict[str, t.Any] | None:
+    """What the host was shown, if that can be relied on."""
+    status = variables.get(STATUS) if variables is not None else None
+    if not isinstance(status, dict) or not isinstance(status.get("events"), list):
+        return None
+    if max_age is None:
+        return status
+    read_at = _seconds(status.get("read_at"))
+    moment = datetime.datetime.now(datetime.timezone.utc).timestamp() if now is None else now
+    return status if read_at is not None and moment - read_at <= float(max_age) else None
+
+
+def _seconds(text: t.Any) -> float | None:
+    try:
+        moment = datetime.datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)).timestamp()
+
+
+def _groups(
+    hosts: Sequence[str], host_vars: HostVars, readings: Mapping[str, dict[str, t.Any] | None]
+) -> list[list[str]]:
+    sets = _Sets()
+    first: dict[tuple[str, ...], str] = {}
+    for host in hosts:
+        sets.find(host)
+        for key in _keys(host_vars.get(host), readings[host]):
+            sets.join(host, first.setdefault(key, host))
+    # An event may also name hosts that were not read themselves.
+    known = {host: {**(host_vars.get(host) or {}), STATUS: readings[host]} for host in hosts}
+    for seen in collect_events(this_hosts_of(hosts, known), known):
+        for host in seen.hosts:
+            sets.join(host, first[_event_key(seen.id)])
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        found.setdefault(sets.find(host), []).append(host)
+    return list(found.values())
+
+
+def _keys(variables: Mapping[str, t.Any] | None, reading: t.Any) -> list[tuple[str, ...]]:
+    """Two hosts with a common key are of one delivery group."""
+    keys: list[tuple[str, ...]] = [_event_key(event.get("id")) for event in events_of(reading)]
+    told = variables.get(GROUP) if variables is not None else None
+    if told is not None and told != "":
+        keys.append(("told", str(told)))
+    this_host = this_host_of(variables)
+    if this_host and this_host.get("placement_group"):
+        where = (this_host.get(name) for name in ("subscription_id", "resource_group", "scale_set", "placement_group"))
+        keys.append(("placement", *(str(part or "").casefold() for part in where)))
+    return keys
+
+
+def _event_key(event_id: t.Any) -> tuple[str, ...]:
+    return "event", canonical_id(str(event_id))
+
+
+def _pack(groups: Sequence[list[str]], jobs: int) -> list[dict[str, t.Any]]:
+    """Largest group first, each into the job with the fewest hosts."""
+    if len(groups) <= jobs:
+        return [{"hosts": group, "groups": 1} for group in groups]
+    heap = [(0, number) for number in range(jobs)]
+    members: list[list[list[str]]] = [[] for _number in range(jobs)]
+    for group in sorted(groups, key=len, reverse=True):
+        size, number = heapq.heappop(heap)
+        members[number].append(group)
+        heapq.heappush(heap, (size + len(group), number))
+    return [{"hosts": [host for group in packed for host in group], "groups": len(packed)} for packed in members]
+
+
+def _lines(result: Mapping[str, t.Any], count: int) -> list[str]:
+    jobs = result["jobs"]
+    groups = sum(job["groups"] for job in jobs)
+    busy = sum(len(job["hosts"]) for job in jobs)
+    lines = [f"{count} hosts: {len(jobs)} jobs for {groups} delivery groups with {busy} hosts"]
+    if jobs:
+        lines.append(f"The largest job has {max(len(job['hosts']) for job in jobs)} hosts")
+    lines.append(f"No job for {len(result['quiet'])} hosts of groups with nothing planned")
+    if result["unknown"]:
+        lines.append(
+            f"No job for {len(result['unknown'])} hosts that were not read, or too long ago: "
+            f"{some_of(result['unknown'], _MOST)}. Run collect first"
+        )
+    return lines

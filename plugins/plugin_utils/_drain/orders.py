@@ -1,0 +1,283 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Orders to the host half of drain_step, and what a drain or a restore has come to by its answers."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Sequence
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import ORDER
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+    in_order,
+    with_statuses,
+    with_step,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+
+Item: t.TypeAlias = dict[str, t.Any]
+Result: t.TypeAlias = dict[str, t.Any]
+
+# What a step is given may be secret.
+STEP = HostHalf("drain_step", _step_order, private=True)
+# All but _kind_command, of which the table of kinds has parts.
+OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
+# What a result keeps of the plan, so that it can take the plan's place.
+KEPT = (
+    "direction",
+    "state",
+    "journal",
+    "run_id",
+    "boot_id",
+    "started_at",
+    "drained_at",
+    "restored_at",
+    "seconds",
+    "events",
+    "steps",
+    "work",
+    "begun_at",
+    "deadline",
+    "event_starts_at",
+    "checks",
+    "health",
+)
+# A failure is written down even where the time is over.
+SECONDS_TO_WRITE = 30
+
+
+class StepOrders:
+    """What is ordered of one host, and the plan as it stands by now."""
+
+    def __init__(self, action: ActionBase, plan: Result, task_vars: dict[str, t.Any]) -> None:
+        self.action = action
+        self.task_vars = task_vars
+        self.plan = {name: plan[name] for name in KEPT if name in plan}
+        self.host = str(task_vars["inventory_hostname"])
+        self.perform = "step"
+        self.item: Item = {}
+
+    def one(self, item: Item, options: dict[str, t.Any]) -> Result:
+        """One item of the plan's work, or a part of it, for a task of its own."""
+        self.item, self.perform = item, options["perform"]
+        left = self.plan["deadline"] - time.time()
+        if left <= 0 and self.perform != "record":
+            return self._too_late()
+        warnings = self._tell_webhook(left)
+        order = self._order(options)
+        order["timeout"] = max(left, 1)
+        result = self._result(self.ask(order, item.get("position", 0)), options)
+        if warnings:
+            result["warnings"] = [*result.get("warnings", []), *warnings]
+        return self._finished(result)
+
+    def all_on_the_host(self, so_far: Result | None = None) -> Result:
+        """Everything that comes before the first step that needs tasks of its own."""
+        result = so_far or self.nothing_yet()
+        while items := ready(self.plan["work"]):
+            self.item, self.perform = items[0], _perform_of(items[0])
+            left = self.plan["deadline"] - time.time()
+            if left <= 0:
+                return {**self._too_late(), "changed": result["changed"]}
+            result["warnings"] += self._tell_webhook(left)
+            answer = self.ask(self.order_of(items, left))
+            if answer.get("failed"):
+                return self._finished(self._result(answer))
+            result = self.after(items, answer, result)
+            if result.get("failed"):
+                return result
+        return result
+
+    def nothing_yet(self) -> Result:
+        return {**self.plan, "changed": False, "done": [], "warnings": []}
+
+    def order_of(self, items: Sequence[Item], left: float) -> dict[str, t.Any]:
+        orders = []
+        for self.item in items:
+            self.perform = _perform_of(self.item)
+            orders.append(self._order({}))
+        return {
+            "perform": "steps",
+            "direction": self.plan["direction"],
+            "timeout": left,
+            "journal": self.plan["journal"],
+            "run_id": self.plan["run_id"],
+            "orders": orders,
+        }
+
+    def after(self, items: Sequence[Item], answer: dict[str, t.Any], so_far: Result) -> Result:
+        """The plan and the result after the host has answered for each of these items, or for the first of them."""
+        result = so_far
+        for self.item, told in zip(items, answer["results"], strict=False):
+            self.perform = _perform_of(self.item)
+            done, warnings, changed = result["done"], result["warnings"], result["changed"]
+            result = self._result(told)
+            result["done"] = [*done, *told.get("done", [])]
+            result["warnings"] = [*warnings, *told.get("warnings", [])]
+            result["changed"] = changed or bool(told.get("changed"))
+            if told.get("failed"):
+                return self._finished(result)
+            result["work"] = in_order(self.plan["work"][1:])
+            self.plan = {name: result[name] for name in KEPT if name in result}
+        if len(answer["results"]) < len(items):
+            self.item = items[len(answer["results"])]
+            self.perform = _perform_of(self.item)
+            return {**self._too_late(), "changed": result["changed"]}
+        return result
+
+    def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
+        arguments = {"plan": {ORDER: order}, "position": position}
+        return STEP.run(self.action, order, self.task_vars, module_args=arguments, unused=_unused_by(order))
+
+    def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
+        order: dict[str, t.Any] = {
+            "perform": self.perform,
+            "direction": self.plan["direction"],
+            "finished": self.item["finished"],
+            "final": self.item["final"],
+        }
+        if self.perform == "finish":
+            order["health"] = self.plan.get("checks", [])
+        else:
+            order["step"] = {name: self.item[name] for name in ("number", "kind", "arguments", "before")}
+            if options.get("before") is not None:
+                order["step"]["before"] = options["before"]
+        if self.perform == "record":
+            order.update(status=options["status"], error=options["error"])
+        if self.perform not in ("look", "act"):
+            order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
+        return order
+
+    def _result(self, answer: dict[str, t.Any], options: dict[str, t.Any] | None = None) -> Result:
+        result = {**self.plan, **{name: value for name, value in answer.items() if name != "invocation"}}
+        # In check mode there is no journal to tell a state.
+        for name in ("state", "drained_at", "boot_id", "restored_at"):
+            result[name] = answer.get(name) or self.plan.get(name)
+        if self.plan["begun_at"]:
+            result["seconds"] = round(time.time() - self.plan["begun_at"], 1)
+        if self.perform in ("step", "record", "finish") and not answer.get("failed"):
+            status = "done" if self.plan["direction"] == "drain" else "undone"
+            result["steps"] = with_statuses(self.plan["steps"], self.item["finished"], status)
+        if answer.get("step"):
+            result["steps"] = with_step(result["steps"], answer["step"])
+        if answer.get("failed"):
+            result["msg"] = self._complaint(str(answer.get("msg", "")).rstrip("."))
+            if self.plan["direction"] == "restore":
+                result["state"] = "failed"
+            return result
+        if self.item["final"] and self.perform in ("step", "finish"):
+            result["state"] = "drained" if self.item["final"] == "drained" else "restored"
+        if self.perform == "record" and options and options["status"] == "failed":
+            result.update(failed=True, msg=self._complaint(str(options["error"]).rstrip(".")))
+        return result
+
+    def _name(self) -> str:
+        if self.perform == "finish":
+            return "the end"
+        return f"step {self.item['number']} ({self.item['kind']})"
+
+    def _complaint(self, reason: str) -> str:
+        if self.perform in ("look", "act"):
+            # The record that follows says the rest, but not where this was.
+            return f"on {self.action._task.delegate_to or self.host}: {reason}"
+        if self.plan["direction"] == "restore":
+            if self.perform == "finish":
+                return (
+                    f"{self.host} is restored but not healthy: {reason}. Its journal {self.plan['journal']} stays open;"
+                    " put the cause right and run again"
+                )
+            return (
+                f"{self.host} is not restored, {self._name()} failed: {reason}. What comes after it is still drained;"
+                f" put the cause right and run again (journal {self.plan['journal']})"
+            )
+        return (
+            f"{self.host} is not drained, {self._name()} failed: {reason}. What was drained before it stays drained"
+            f" (journal {self.plan['journal']}): put the cause right and run again, or run the role restore"
+        )
+
+    def _out_of_time(self) -> str:
+        starts_at = self.plan.get("event_starts_at")
+        if self.plan["direction"] == "drain" and starts_at:
+            reason = f"{max(0, round(starts_at - time.time()))} s are left until the event may start"
+        else:
+            reason = f"the time for all steps is over after {round(time.time() - self.plan['begun_at'])} s"
+        verb = "drained" if self.plan["direction"] == "drain" else "restored"
+        rest = "What was drained stays drained" if verb == "drained" else "What was undone stays undone"
+        return (
+            f"{self.host} can't be {verb} in time, {reason} and {self._name()} has not begun."
+            f" {rest} (journal {self.plan['journal']})"
+        )
+
+    def _too_late(self) -> Result:
+        return slim({**self.plan, "failed": True, "changed": False, "late": True, "msg": self._out_of_time()})
+
+    def _finished(self, result: Result) -> Result:
+        if not result.get("failed"):
+            return result
+        if time.time() >= self.plan["deadline"]:
+            # A step that was cut short, whatever it said then.
+            result["late"] = True
+        return slim(result)
+
+    def _tell_webhook(self, left: float) -> list[str]:
+        """The webhook of a step `log` that is to be told from here and not from the host."""
+        arguments = self.item.get("arguments") or {}
+        webhook = _webhook_of_the_controller(self.item)
+        message = arguments.get("message" if self.plan["direction"] == "drain" else "restore_message")
+        if not webhook or not message or self.action._task.check_mode:
+            return []
+        controller = Host(min(left, SECONDS_TO_WRITE))
+        try:
+            send(controller, webhook, message)
+        except StepError as error:
+            raise AnsibleActionFail(self._complaint(str(error))) from None
+        return controller.warnings
+
+
+def _unused_by(order: dict[str, t.Any]) -> set[str]:
+    """The modules for kinds of steps, and for health checks, that an order has no need of."""
+    orders = order.get("orders", [order])
+    used = {OPTIONAL[0] if any(one.get("health") for one in orders) else ""}
+    for one in orders:
+        if one.get("step") and one["perform"] != "record":
+            workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])
+            used.add(workings.__module__ if isinstance(workings, type) else workings.__name__)
+    return set(OPTIONAL) - used
+
+
+def ready(work: Sequence[Item]) -> list[Item]:
+    """The items that one order can have: up to the next that is done by tasks, or that the controller has a part in."""
+    found: list[Item] = []
+    for item in work:
+        if item.get("by_tasks") or (found and _webhook_of_the_controller(item)):
+            break
+        found.append(item)
+    return found
+
+
+def asks_the_controller(work: Sequence[Item]) -> bool:
+    return bool(work) and _webhook_of_the_controller(work[0]) is not None
+
+
+def _perform_of(item: Item) -> str:
+    return "finish" if item["kind"] == "journal" else "step"
+
+
+def _webhook_of_the_controller(item: Item) -> dict[str, t.Any] | None:
+    """The webhook of a step `log` that is to be told from here and not from the host."""
+    webhook = (item.get("arguments") or {}).get("webhook") if item["kind"] == "log" else None
+    return webhook if webhook and webhook.get("sent_from") == "controller" else None
+
+
+def slim(result: dict[str, t.Any]) -> dict[str, t.Any]:
+    """A failure is printed whole: without the plan, that nobody needs any more, the sentence can be found in it."""
+    return {name: value for name, value in result.items() if name not in ("work", "events", "checks")}

@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The metadata service of a task's host, asked through the host half of a module."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    Reading,
+    Sent,
+    Unanswered,
+    Unreachable,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import (
+    NAME_NOT_TOLD,
+    HostFailed,
+    ServiceAction,
+)
+
+
+class HostService:
+    """What service.py calls a Service, for the host of a task."""
+
+    def __init__(self, action: ServiceAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
+        self.action = action
+        self.options = options
+        self.task_vars = task_vars
+        self.this_host: dict[str, t.Any] | None = None
+
+    def read(self, seconds: float | None = None) -> Reading:
+        timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
+        # The host says who it is once; the later answers are about events only.
+        with_instance = self._name() is None
+        return self._reading(self._ask({**self.options, "timeout": timeout}, with_instance=with_instance))
+
+    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
+        status = decided_on.status
+        body = approval_body(event_ids, self.options["api_version"], status["document_incarnation"])
+        approval = {"expected": decided_on.document, "body": body}
+        try:
+            answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
+        except Unanswered as error:
+            if "kind" in getattr(error.__cause__, "result", {}):
+                raise
+            # The host half did not live to tell what it did.
+            return Sent(decided_on, problem=str(error), unclear=True)
+        problem = answers["problem"] or {"message": "", "unclear": False}
+        return Sent(self._reading(answers), answers["sent"], problem["message"], problem["unclear"])
+
+    def reconnect(self) -> None:
+        try:
+            self.action._connection.reset()
+        except (AttributeError, AnsibleConnectionFailure):
+            # Not every connection can be reset, and one that is down already need not be.
+            return
+
+    def _ask(self, options: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
+        try:
+            return self.action.ask_host(options, self.task_vars, **more)
+        except AnsibleActionFail:
+            raise
+        except AnsibleError as error:
+            # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
+            # AnsibleConnectionFailure.
+            raise Unreachable(str(error)) from error
+        except HostFailed as error:
+            raise Unanswered(str(error)) from error
+
+    def _reading(self, answers: dict[str, t.Any]) -> Reading:
+        try:
+            status = self.action.understand(answers, self._name())
+        except AnsibleActionFail as error:
+            raise Unanswered(str(error)) from error
+        self.this_host = status["this_host"] or self.this_host
+        status["this_host"] = self.this_host
+        name = self._name()
+        if name is None:
+            raise AnsibleActionFail(NAME_NOT_TOLD)
+        return Reading(status, answers["events"]["body"], name)
+
+    def _name(self) -> str | None:
+        return self.this_host["vm_name"] if self.this_host else self.options["vm_name"]

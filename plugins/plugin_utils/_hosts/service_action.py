@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the controller halves of all modules share: check the options, ask the host, understand the answer."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    BadReading,
+    build_status,
+    parse_document,
+    parse_identity,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+
+EXCHANGE = HostHalf("service_exchange", _exchange, private=False)
+NAME_NOT_TOLD = (
+    "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
+)
+
+
+class HostFailed(Exception):
+    """The host half did not answer. `result` is what Ansible got instead."""
+
+    def __init__(self, result: dict[str, t.Any]) -> None:
+        super().__init__(result.get("msg", ""))
+        self.result = result
+
+
+class ServiceAction(ActionBase):
+    """Base of the actions that talk to the metadata service of a host."""
+
+    def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
+        self.check_seconds(options, "timeout")
+        if options["endpoint"] != "auto":
+            try:
+                options["endpoint"] = check_endpoint(options["endpoint"])
+            except ValueError as error:
+                raise AnsibleActionFail(str(error)) from None
+        if options["vm_name"] is not None and not options["vm_name"].strip():
+            raise AnsibleActionFail("vm_name is empty: leave it out, or give the name that events use for this VM")
+        return options
+
+    @staticmethod
+    def check_seconds(options: dict[str, t.Any], name: str) -> None:
+        if options[name] <= 0:
+            raise AnsibleActionFail(f"{name} must be at least 1 second, not {options[name]}")
+
+    @staticmethod
+    def check_ids(options: dict[str, t.Any]) -> None:
+        if any(not event_id.strip() for event_id in options["event_ids"] or ()):
+            raise AnsibleActionFail("event_ids holds an empty id")
+
+    def ask_host(
+        self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost | None = None, **more: t.Any
+    ) -> dict[str, t.Any]:
+        """Run the host half and return the service's answers as they came."""
+        request = {
+            "endpoints": [options["endpoint"]],
+            "api_version": options["api_version"],
+            "with_instance": options["vm_name"] is None,
+            "timeout": options["timeout"],
+            **more,
+        }
+        result = run_by_curl(self, request, curl) or EXCHANGE.run(self, request, task_vars)
+        if result.get("failed") or "answers" not in result:
+            raise HostFailed(result)
+        return result["answers"]
+
+    def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
+        """`maintenance_status` from what the host passed on, and the endpoint that it came from."""
+        try:
+            document = parse_document(answers["events"]["body"])
+            identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
+        except BadReading as error:
+            raise AnsibleActionFail(
+                f"{answers['endpoint']} did not answer like the metadata service. {error}."
+                " Something else may be answering at this address, such as a proxy."
+            ) from None
+        return {
+            "endpoint": answers["endpoint"],
+            **build_status(document, identity, answers["events"]["at"], vm_name),
+        }

@@ -1,0 +1,237 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the inventory plugin's readings come from: endpoints, files, facts. One bad source never hides a good one."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import glob
+import queue
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
+    INSTANCE_TARGET,
+    Conversation,
+    ImdsError,
+    check_endpoint,
+    events_target,
+    passed_on,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    BadReading,
+    known_of_status,
+    parse_document,
+    parse_identity,
+    parse_saved,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Failure, Question, Reading
+
+# No reading is larger; a glob that catches something else must not fill the memory.
+LARGEST_FILE = 16 * 1024 * 1024
+
+Result = tuple[list[Reading], list[Failure]]
+
+
+class EndpointReader:
+    """Reads endpoints, each at most once, in parallel. What a cache already has is not asked for."""
+
+    def __init__(
+        self,
+        transport: t.Callable[[str], t.Any],
+        api_version: str,
+        timeout: float,
+        known: t.Callable[[str, bool], Reading | None] = lambda endpoint, with_identity: None,
+    ) -> None:
+        self.transport = transport
+        self.api_version = api_version
+        self.timeout = timeout
+        self.known = known
+        self.warnings: list[str] = []
+        # What was asked for in this run, by endpoint: what a cache should have from now on.
+        self.fresh: dict[str, tuple[Reading, bool]] = {}
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._outcomes: dict[str, Reading | Exception] = {}
+        self._with_identity: set[str] = set()
+
+    def read(self, asked: t.Sequence[Question], workers: int) -> Result:
+        for question in asked:
+            if question.with_identity:
+                self._with_identity.update(question.endpoints)
+        answers = in_parallel([functools.partial(self._ask, question) for question in asked], workers)
+        readings: list[Reading] = []
+        failures: list[Failure] = []
+        for answer in answers:
+            if isinstance(answer, Reading):
+                readings.append(answer)
+            else:
+                failures.append(answer)
+        return readings, failures
+
+    def _ask(self, question: Question) -> Reading | Failure:
+        """The first good answer to a question. Twice the time of one endpoint is spent on a group, not more."""
+        give_up_at = time.monotonic() + 2 * self.timeout
+        problems: list[str] = []
+        for endpoint, hosts in question.endpoints.items():
+            if problems and time.monotonic() >= give_up_at:
+                break
+            outcome = self._outcome(endpoint)
+            if isinstance(outcome, Reading):
+                return dataclasses.replace(outcome, hosts=hosts, listed=question.listed)
+            problems.append(str(outcome))
+        text = problems[0]
+        if len(problems) > 1:
+            text += f" So it was with {len(problems) - 1} more endpoints of the delivery group."
+        if len(problems) < len(question.endpoints):
+            text += f" The time was up before {len(question.endpoints) - len(problems)} others could be asked."
+        everyone = tuple(host for hosts in question.endpoints.values() for host in hosts)
+        return Failure(next(iter(question.endpoints)), text, everyone, question.listed)
+
+    def _outcome(self, endpoint: str) -> Reading | Exception:
+        with self._lock:
+            mine = self._locks.setdefault(endpoint, threading.Lock())
+        with mine:
+            if endpoint not in self._outcomes:
+                try:
+                    self._outcomes[endpoint] = self._read(endpoint)
+                except (ImdsError, BadReading, ValueError) as error:
+                    self._outcomes[endpoint] = error
+            return self._outcomes[endpoint]
+
+    def _read(self, endpoint: str) -> Reading:
+        with_identity = endpoint in self._with_identity
+        known = self.known(endpoint, with_identity)
+        if known:
+            return known
+        conversation = Conversation(self.transport(check_endpoint(endpoint)), self.timeout)
+        answer = passed_on(conversation.get(events_target(self.api_version)), conversation.transport)
+        try:
+            document = parse_document(answer["body"])
+        except BadReading as error:
+            raise BadReading(
+                f"{endpoint} did not answer like the metadata service. {error}."
+                " Something else may be answering at this address, such as a proxy."
+            ) from None
+        identity = self._identity(conversation) if with_identity else None
+        reading = Reading(
+            origin=endpoint,
+            read_at=answer["at"],
+            events=document["events"],
+            document_incarnation=document["document_incarnation"],
+            this_host=identity,
+        )
+        self.fresh[endpoint] = (reading, with_identity)
+        return reading
+
+    def _identity(self, conversation: Conversation) -> dict[str, str | None] | None:
+        # The events are good whoever answered; without a name they only cover fewer hosts.
+        try:
+            return parse_identity(passed_on(conversation.get(INSTANCE_TARGET), conversation.transport)["body"])
+        except (ImdsError, BadReading) as error:
+            self.warnings.append(f"The events were read, but not the name of the VM that answered. {error}")
+            return None
+
+
+def in_parallel(tasks: t.Sequence[t.Callable[[], t.Any]], workers: int) -> list[t.Any]:
+    """The results of the tasks, in their order.
+
+    Not by concurrent.futures: it lets nobody leave with ^C before a hanging endpoint has used up its time.
+    """
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, t.Any, BaseException | None]] = queue.SimpleQueue()
+    for number in range(len(tasks)):
+        todo.put(number)
+
+    def work() -> None:
+        while True:
+            try:
+                number = todo.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put((number, tasks[number](), None))
+            except Exception as error:  # noqa: BLE001 - it is raised again where it can be seen
+                done.put((number, None, error))
+
+    for _number in range(min(workers, len(tasks))):
+        threading.Thread(target=work, daemon=True).start()
+    results: list[t.Any] = [None] * len(tasks)
+    for _task in tasks:
+        number, result, error = done.get()
+        if error:
+            raise error
+        results[number] = result
+    return results
+
+
+def read_files(patterns: t.Sequence[str], folder: Path) -> Result:
+    """Saved readings: files or globs, relative to the folder of the inventory file."""
+    readings: list[Reading] = []
+    failures: list[Failure] = []
+    paths: dict[Path, None] = {}
+    for pattern in patterns:
+        # Path.glob takes no absolute patterns.
+        found = sorted(glob.glob(str(folder / Path(pattern).expanduser()), recursive=True))  # noqa: PTH207
+        files = [Path(name) for name in found if not Path(name).is_dir()]
+        if files:
+            paths.update(dict.fromkeys(files))
+        else:
+            failures.append(Failure(pattern, f"paths: {pattern} matches no file (looked from {folder}).", listed=True))
+    for path in paths:
+        try:
+            readings.append(_read_file(path))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            failures.append(Failure(str(path), f"{path} is not a reading that can be used: {reason}", listed=True))
+    return readings, failures
+
+
+def _read_file(path: Path) -> Reading:
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise BadReading(f"it has {size} bytes, which no reading has")
+    try:
+        known = parse_saved(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BadReading("it is not text in UTF-8") from None
+    if known["read_at"] is None:
+        # An event document does not say when it was read; the file does, as long as nobody touches it.
+        known["read_at"] = path.stat().st_mtime
+    return Reading(origin=str(path), listed=True, **known)
+
+
+def read_facts(hosts: t.Iterable[str], facts_of: t.Callable[[str], t.Any], where: str) -> Result:
+    """The `maintenance_status` facts of hosts. `facts_of` gives a host's facts, or None."""
+    readings: list[Reading] = []
+    failures: list[Failure] = []
+    without: list[str] = []
+    not_read: dict[str, list[str]] = {}
+    for host in hosts:
+        try:
+            facts = facts_of(host)
+        except (OSError, ValueError) as error:
+            failures.append(Failure(host, f"The facts of {host} can't be had from {where}: {error}", (host,)))
+            continue
+        if not isinstance(facts, dict) or "maintenance_status" not in facts:
+            without.append(host)
+        elif not facts["maintenance_status"]:
+            not_read.setdefault(str(facts.get("maintenance_unread") or "no answer"), []).append(host)
+        else:
+            try:
+                known = known_of_status(facts["maintenance_status"])
+            except BadReading as error:
+                failures.append(Failure(host, f"The fact maintenance_status of {host} can't be used: {error}", (host,)))
+            else:
+                readings.append(Reading(origin=f"the fact of {host}", hosts=(host,), told_by_host=True, **known))
+    if without:
+        text = f"There is no maintenance_status in {where}: run the playbook maintenance.azure.collect on them first"
+        failures.append(Failure(where, text, tuple(without)))
+    for reason, names in not_read.items():
+        text = f"The playbook maintenance.azure.collect could not read them when it last ran: {reason}"
+        failures.append(Failure(where, text, tuple(names)))
+    return readings, failures

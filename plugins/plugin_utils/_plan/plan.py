@@ -1,0 +1,215 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run is going to do: which waves, which events, which steps, and why. Pure; text.py puts it in words."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES, canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+    NOW,
+    HostVars,
+    SeenEvent,
+    collect_events,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
+    WAVE_VARIABLES,
+    Wave,
+    arrange,
+    natural,
+    read_max_at_once,
+)
+
+PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
+# Canonical VM name -> inventory hosts that are not in this run. Asked for at most once, and only where it matters.
+Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
+
+_MOST_REASONS = 3
+_COPIED = ("type", "source", "description", "not_before", "duration_seconds")
+
+
+def make_plan(
+    hosts: Iterable[str],
+    host_vars: HostVars,
+    policy: t.Any,
+    *,
+    max_at_once: t.Any = None,
+    drained: Iterable[str] = (),
+    uncovered: str = "refuse",
+    elsewhere: Elsewhere | None = None,
+    now: float | None = None,
+) -> dict[str, t.Any]:
+    """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run.
+
+    Raises ValueError with a sentence for the user.
+    """
+    if uncovered not in ("refuse", "allow"):
+        raise ValueError(f"uncovered must be refuse or allow, not {uncovered!r}")
+    rules = read_policy(policy)
+    ordered = sorted(set(hosts), key=natural)
+    limit = read_max_at_once(max_at_once, len(ordered))
+    unread = [host for host in ordered if not _was_read(host_vars.get(host))]
+    unread_set = set(unread)
+    doubtful = [host for host in ordered if host not in unread_set and _journal_problem(host_vars.get(host) or {})]
+    this_hosts = this_hosts_of(ordered, host_vars)
+    seen_events = collect_events(this_hosts, host_vars)
+    entries = {seen.id: _entry(seen, rules, uncovered, now) for seen in seen_events}
+    _look_elsewhere(list(entries.values()), elsewhere)
+    to_do = [seen for seen in seen_events if entries[seen.id]["action"] != "ignore"]
+    busy_set = {host for seen in to_do for host in seen.hosts}
+    busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
+    waves = arrange(busy, host_vars, to_do, limit)
+    return {
+        "waves": [
+            _planned(wave, number, len(waves), entries, unread_set) for number, wave in enumerate(waves, start=1)
+        ],
+        "ignored": [entry for entry in entries.values() if entry["action"] == "ignore"],
+        "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
+        "unknown": unread,
+        "unread": _by_reason(unread, host_vars, _why_unread),
+        "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
+        "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
+        **_leftovers(set(drained), ordered, busy_set, unread_set),
+    }
+
+
+def with_journal(host_vars: HostVars) -> list[str]:
+    """The hosts on which a journal was found, along with the reading."""
+    return [host for host, variables in host_vars.items() if _status_of(variables).get("journal")]
+
+
+def _status_of(variables: Mapping[str, t.Any] | None) -> Mapping[str, t.Any]:
+    status = variables.get("maintenance_status") if variables is not None else None
+    return status if isinstance(status, dict) else {}
+
+
+def _was_read(variables: Mapping[str, t.Any] | None) -> bool:
+    """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
+    return isinstance(_status_of(variables).get("events"), list)
+
+
+def _why_unread(variables: Mapping[str, t.Any]) -> t.Any:
+    # Kept by the playbook collect, or in the result of a reading itself.
+    return variables.get("maintenance_unread") or _status_of(variables).get("msg")
+
+
+def _journal_problem(variables: Mapping[str, t.Any]) -> t.Any:
+    """Why it is not known whether an earlier run left the host drained."""
+    return _status_of(variables).get("journal_problem")
+
+
+def _by_reason(
+    hosts: Iterable[str], host_vars: HostVars, reason: t.Callable[[Mapping[str, t.Any]], t.Any]
+) -> list[dict[str, t.Any]]:
+    """The hosts, together where they said the same about it."""
+    groups: dict[str, list[str]] = {}
+    for host in hosts:
+        groups.setdefault(str(reason(host_vars.get(host) or {}) or ""), []).append(host)
+    told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
+    if len(told) > _MOST_REASONS:
+        rest = [host for group in told[_MOST_REASONS:] for host in group["hosts"]]
+        told = [*told[:_MOST_REASONS], {"hosts": rest, "why": "They have reasons of their own."}]
+    return told
+
+
+def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, now: float | None) -> dict[str, t.Any]:
+    event = {key: seen.newest.get(key) for key in _COPIED}
+    strangers = seen.strangers
+    entry: dict[str, t.Any] = {
+        "id": seen.id,
+        **event,
+        "status": "Started" if seen.started else str(seen.newest.get("status")),
+        "seconds_left": _seconds_left(seen, now),
+        "hosts": sorted(seen.hosts, key=natural),
+        "resources": [str(name) for name in seen.newest.get("resources") or ()],
+        # VMs that the event names and that are no hosts of this run: approving would start it for them too.
+        "uncovered": strangers,
+        "not_in_run": [],
+        "vanishing": event["type"] in VANISHING_TYPES,
+    }
+    entry.update(decide(entry, rules))
+    entry["approvable"] = entry["action"] != "ignore" and not seen.started and (not strangers or uncovered == "allow")
+    entry["steps"] = _steps(entry)
+    return entry
+
+
+def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
+    if seen.due == NOW:
+        return None
+    if now is not None:
+        return max(0, int(seen.due - now))
+    told = seen.newest.get("seconds_left")
+    return int(told) if isinstance(told, (int, float)) else None
+
+
+def _steps(entry: dict[str, t.Any]) -> list[str]:
+    if entry["action"] == "ignore":
+        return []
+    steps = []
+    # Once an event has started, a drain comes too late; what is drained stays so until it is over.
+    drains = entry["action"] == "drain" and entry["status"] != "Started"
+    if drains:
+        steps.append("drain")
+    if entry["approvable"]:
+        steps.append("approve")
+    if not entry["vanishing"]:
+        steps.append("wait")
+        if entry["action"] == "drain":
+            steps.append("restore")
+    return steps
+
+
+def _look_elsewhere(entries: list[dict[str, t.Any]], elsewhere: Elsewhere | None) -> None:
+    """Tell VMs that the inventory knows, but this run leaves out, from VMs that nobody knows."""
+    short = [entry for entry in entries if entry["uncovered"]]
+    if not short or elsewhere is None:
+        return
+    known = elsewhere()
+    for entry in short:
+        found = {host for name in entry["uncovered"] for host in known.get(canonical_name(name), ())}
+        entry["not_in_run"] = sorted(found, key=natural)
+
+
+def _planned(
+    wave: Wave, number: int, count: int, entries: dict[str, dict[str, t.Any]], unread: set[str]
+) -> dict[str, t.Any]:
+    events = [entries[event_id] for event_id in wave["events"]]
+    draining = {host for entry in events if "drain" in entry["steps"] for host in entry["hosts"]}
+    warnings = list(wave["warnings"])
+    for host in wave["hosts"]:
+        if host in unread:
+            warnings.append(f"{host} could not be read, but another host shows an event that names it")
+    left = [entry["seconds_left"] for entry in events if entry["seconds_left"] is not None]
+    return {
+        "number": number,
+        "of": count,
+        "hosts": wave["hosts"],
+        "domains": wave["domains"],
+        "deadline": wave["deadline"],
+        "underway": wave["underway"],
+        "seconds_left": min(left) if left and not wave["underway"] else None,
+        "events": events,
+        "drain": [host for host in wave["hosts"] if host in draining],
+        "approve": [entry["id"] for entry in events if entry["approvable"]],
+        "warnings": warnings,
+    }
+
+
+def _refusal(entry: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {"id": entry["id"], "uncovered": entry["uncovered"], "not_in_run": entry["not_in_run"]}
+
+
+def _leftovers(drained: set[str], hosts: list[str], busy: set[str], unread: set[str]) -> dict[str, list[str]]:
+    mine = [host for host in hosts if host in drained]
+    return {
+        # Their event is over or was cancelled.
+        "restore_first": [host for host in mine if host not in busy and host not in unread],
+        "already_drained": [host for host in mine if host in busy],
+        # It can't be said that their event is over.
+        "left_drained": [host for host in mine if host not in busy and host in unread],
+    }

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan in words, for somebody who reads it at night."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH, clock, wrapped
+
+_MOST = 8
+_DEEDS = {
+    "drain": "drain {hosts}",
+    "approve": "approve it",
+    "wait": "wait until it is over and the hosts are back",
+    "restore": "restore {hosts}",
+}
+_START_DEEDS = {"drain": "drain {count}", "approve": "approve", "wait": "wait until it is over", "restore": "restore"}
+
+
+def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]:
+    """Lines of at most `width` characters, as far as names allow."""
+    lines: list[str] = []
+
+    def say(text: str, indent: int = 0) -> None:
+        lines.extend(wrapped(text, width, indent))
+
+    waves = plan["waves"]
+    for text in _leftovers(plan):
+        say(text)
+    if not waves:
+        say("No wave: no host that was read needs a drain or an approval.")
+    for wave in waves:
+        say(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, wave['seconds_left'])}")
+        say(f"{_hosts(wave['hosts'])}", 2)
+        for event in wave["events"]:
+            for indent, text in _event(event):
+                say(text, indent)
+        for warning in wave["warnings"]:
+            say(f"Warning: {warning}", 2)
+    for event in plan["ignored"]:
+        say(f"Left alone: {_title(event)} for {some_of(event['hosts'], _MOST)}. {_sentence(event['why'])}")
+    for group in plan["unread"]:
+        why = f". {group['why']}" if group["why"] else ""
+        say(f"Not read, so nothing is known about {_hosts(group['hosts'])}{why}")
+    for group in plan["journal_problems"]:
+        say(f"Not known whether an earlier run left it drained: {_hosts(group['hosts'])}. {group['why']}")
+    if plan["nothing_to_do"]:
+        say(f"Nothing to do for {_hosts(plan['nothing_to_do'])}")
+    return lines
+
+
+def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
+    """Where a roll is, before its next batch begins: what `check_batch` found, for somebody at the terminal."""
+    wave = check["wave"]
+    if check["stop"] or wave is None:
+        return wrapped(check["stop"])
+    due = moment(wave["deadline"])
+    left = None if due == NOW or wave["underway"] else int(due - now)
+    lines = wrapped(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, left)}")
+    lines += wrapped(_hosts(wave["hosts"]), indent=2)
+    for event in wave["events"][:_MOST]:
+        deeds = [_START_DEEDS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
+        lines += wrapped(f"{event['type']} {event['id']}: {', '.join(deeds)}", indent=2)
+    if len(wave["events"]) > _MOST:
+        lines.append(f"  and {_counted(len(wave['events']) - _MOST, 'more event')}")
+    return lines
+
+
+def _leftovers(plan: Mapping[str, t.Any]) -> list[str]:
+    said = []
+    if plan["restore_first"]:
+        said.append(f"First restore what an earlier run left drained: {_hosts(plan['restore_first'])}")
+    if plan["already_drained"]:
+        said.append(f"Drained by an earlier run, and still needed: {_hosts(plan['already_drained'])}")
+    if plan["left_drained"]:
+        said.append(f"Drained by an earlier run and not read now, so left as they are: {_hosts(plan['left_drained'])}")
+    return said
+
+
+def _when(wave: Mapping[str, t.Any], left: int | None) -> str:
+    if wave["underway"]:
+        started = any(event["status"] == "Started" for event in wave["events"])
+        return "already started" if started else "due now"
+    if left is None:
+        return f"due at {wave['deadline']}"
+    return f"due in {clock(left)} ({wave['deadline']})"
+
+
+def _title(event: Mapping[str, t.Any]) -> str:
+    by = f" by {event['source']}" if event["source"] else ""
+    lasting = f", {event['duration_seconds']} s" if event["duration_seconds"] is not None else ""
+    return f"{event['type']}{by}{lasting}, event {event['id']}"
+
+
+def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
+    hosts = some_of(event["hosts"], _MOST)
+    said = [(2, f"{_title(event)}, {event['status']}, names {some_of(event['resources'], _MOST)}")]
+    if event["description"]:
+        said.append((4, f'Azure says: "{event["description"]}"'))
+    # Where the drain comes too late, only an earlier run can have drained anything.
+    restored = hosts if "drain" in event["steps"] else "what is drained"
+    deeds = [_DEEDS[step].format(hosts=restored if step == "restore" else hosts) for step in event["steps"]]
+    if event["vanishing"]:
+        deeds.append("not wait for it, as the VM does not come back")
+    said.append((4, _sentence(", then ".join(deeds))))
+    said.append((4, f"Why: {event['why']}."))
+    if event["uncovered"]:
+        verb = "It is approved all the same" if event["approvable"] else "It is not approved"
+        said.append((4, f"{verb}: it also names {_strangers(event)}, and approving starts it for them too."))
+    return said
+
+
+def _strangers(event: Mapping[str, t.Any]) -> str:
+    names = some_of(event["uncovered"], _MOST)
+    if event["not_in_run"]:
+        return f"{names} (in the inventory, but not in this run: {some_of(event['not_in_run'], _MOST)})"
+    return f"{names}, which no host of this run is known to be (is the inventory, or this slice of it, complete?)"
+
+
+def _hosts(hosts: list[str]) -> str:
+    return f"{_counted(len(hosts), 'host')}: {some_of(hosts, _MOST)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

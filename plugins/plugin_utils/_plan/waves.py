@@ -1,0 +1,286 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts may go down together, in which order. Pure; docs/waves.md tells it to operators.
+
+The hosts that one event names can't be parted: they are a unit, and so are hosts that hang together through several
+events. Units of one domain make up a wave. A unit that itself spans several domains has a wave to itself, so that no
+other host of these domains goes down with it.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+    NEVER,
+    NOW,
+    HostVars,
+    SeenEvent,
+    ThisHosts,
+    collect_events,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+
+# Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
+WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name")
+
+_DIGITS = re.compile(r"\d+")
+_PERCENT = re.compile(r"(\d{1,4})\s*%")
+
+
+class Wave(t.TypedDict):
+    """What may be taken down at the same time."""
+
+    hosts: list[str]
+    # In words, such as "update domain 0"; more than one only where an event itself spans them.
+    domains: list[str]
+    # The earliest not_before; None where an event has started or is undated (`underway`), or where there is no event.
+    deadline: str | None
+    underway: bool
+    events: list[str]
+    warnings: list[str]
+
+
+class _Unit(t.NamedTuple):
+    """Hosts that can't be parted."""
+
+    due: float
+    hosts: list[str]
+    events: list[SeenEvent]
+    domains: tuple[str, ...]
+
+
+def make_waves(hosts: Iterable[str], host_vars: HostVars, max_at_once: t.Any = None) -> list[Wave]:
+    """Every host exactly once, the wave with the earliest deadline first. Does not depend on the order of the hosts.
+
+    Raises ValueError with a sentence for the user.
+    """
+    ordered = sorted(set(hosts), key=natural)
+    limit = read_max_at_once(max_at_once, len(ordered))
+    this_hosts = this_hosts_of(ordered, host_vars)
+    return arrange(this_hosts, host_vars, collect_events(this_hosts, host_vars), limit)
+
+
+def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent], limit: int | None) -> list[Wave]:
+    """The same for hosts in natural order, and for events that name no other hosts."""
+    domains: dict[str, str | None] = {}
+    zones: dict[str, str] = {}
+    # Nearly all hosts have an update domain and nothing else to say about it.
+    by_update_domain: dict[str, str | None] = {}
+    for host, this_host in this_hosts.items():
+        variables = host_vars.get(host)
+        update_domain = this_host.get("update_domain")
+        if isinstance(update_domain, str) and (variables is None or "maintenance_domain" not in variables):
+            if update_domain not in by_update_domain:
+                by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
+            domains[host] = by_update_domain[update_domain] or domain_of(variables, this_host)
+        else:
+            domains[host] = domain_of(variables, this_host)
+        zone = this_host.get("zone")
+        if zone and not this_host.get("scale_set"):
+            zones[host] = str(zone)
+    rank = {host: number for number, host in enumerate(this_hosts)}
+    units = _units(domains, events, singly=limit is not None)
+    return [_wave(pack, rank, limit, domains, zones) for pack in _packs(units, limit)]
+
+
+def read_max_at_once(value: t.Any, count: int) -> int | None:
+    """A number of hosts from an int, "5" or "25%" of `count`; None where there is no limit.
+
+    An empty text is no limit: it is what an AWX survey gives for an answer that was left out.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = int(value)
+    else:
+        text = value.strip() if isinstance(value, str) else ""
+        percent = _PERCENT.fullmatch(text)
+        if percent:
+            share = int(percent.group(1))
+            if not 1 <= share <= 100:
+                raise ValueError(f"max_at_once must be from 1% to 100%, not {text}")
+            # Rounded down, as `serial` does it, but never to none at all.
+            return max(1, count * share // 100)
+        if not re.fullmatch(r"[+-]?\d{1,9}", text):
+            raise ValueError(
+                f'max_at_once must be a number of hosts such as 5, or a share such as "25%", not {value!r}'
+            )
+        number = int(text)
+    if number < 1:
+        raise ValueError(f"max_at_once must be at least 1, not {number}")
+    return number
+
+
+def natural(name: str) -> str:
+    """A key that sorts web-2 before web-10. One text, as texts compare much faster than tuples."""
+    return _DIGITS.sub(_padded, name) + "\0" + name
+
+
+def _padded(digits: re.Match[str]) -> str:
+    return digits[0].zfill(12)
+
+
+def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str | None:
+    """The domain in words. The kind is part of it, so that zone 1 and update domain 1 are never taken for one."""
+    override = variables.get("maintenance_domain") if variables is not None else None
+    if override is not None and (text := _text(override)):
+        return f"domain {text}"
+    update_domain = this_host.get("update_domain")
+    if update_domain is not None and (text := _text(update_domain)):
+        return f"update domain {text}"
+    zone = this_host.get("zone")
+    return f"zone {text}" if zone is not None and (text := _text(zone)) else None
+
+
+def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool) -> list[_Unit]:
+    """Hosts that hang together through events, by union-find; in the order in which `domains` has the hosts.
+
+    Hosts without an event that share a domain are one unit, unless they may have to be taken `singly`.
+    """
+    parent: dict[str, str] = {}
+
+    def root(host: str) -> str:
+        while (above := parent.get(host, host)) != host:
+            # Halving the path on the way keeps it short.
+            parent[host] = parent.get(above, above)
+            host = above
+        return host
+
+    for seen in events:
+        anchor = root(next(iter(seen.hosts)))
+        for host in seen.hosts:
+            top = root(host)
+            if top != anchor:
+                parent[top] = anchor
+    shared: dict[str, list[SeenEvent]] = {}
+    for seen in events:
+        shared.setdefault(root(next(iter(seen.hosts))), []).append(seen)
+    # Nearly all hosts have no event, and for these there is nothing to find out.
+    linked = {host for seen in events for host in seen.hosts}
+    members: dict[str, list[str]] = {}
+    idle: dict[str, list[str]] = {}
+    units: list[_Unit | str] = []
+    for host, domain in domains.items():
+        if host not in linked:
+            if domain in idle:
+                idle[domain].append(host)
+                continue
+            unit = _Unit(NEVER, [host], [], (domain or f"host {host}",))
+            units.append(unit)
+            if domain and not singly:
+                idle[domain] = unit.hosts
+            continue
+        top = root(host)
+        if top not in members:
+            # Its place in the order; the unit is made when all its hosts are known.
+            units.append(top)
+        members.setdefault(top, []).append(host)
+    return [_unit(members[unit], shared[unit], domains) if isinstance(unit, str) else unit for unit in units]
+
+
+def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | None]) -> _Unit:
+    found = {domains[host] for host in hosts}
+    known = [domain for domain in found if domain is not None]
+    if not known:
+        # Nothing is known about who shares what with whom, so that nobody else may go along.
+        known = [f"event {events[0].id}"]
+    elif len(found) > 1:
+        known.sort(key=natural)
+        if None in found:
+            known.append("no known domain")
+    return _Unit(events[0].due, hosts, events, tuple(known))
+
+
+def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
+    """Units that go together, in the order in which they go. `units` come in the natural order of their first hosts."""
+    by_due = sorted(units, key=lambda unit: unit.due)
+    packs: list[list[_Unit]] = []
+    open_packs: dict[str, list[_Unit]] = {}
+    sizes: dict[str, int] = {}
+    for unit in by_due:
+        if len(unit.domains) > 1:
+            packs.append([unit])
+            continue
+        domain = unit.domains[0]
+        size = sizes.get(domain, 0)
+        if domain in open_packs and (limit is None or size + len(unit.hosts) <= limit):
+            open_packs[domain].append(unit)
+            sizes[domain] = size + len(unit.hosts)
+        else:
+            open_packs[domain] = [unit]
+            sizes[domain] = len(unit.hosts)
+            packs.append(open_packs[domain])
+    # A pack was opened by its earliest unit; of packs that are due at the same time, by the name of the domain.
+    return sorted(packs, key=lambda pack: (pack[0].due, natural(pack[0].domains[0])))
+
+
+def _wave(
+    pack: list[_Unit],
+    rank: dict[str, int],
+    limit: int | None,
+    domains: dict[str, str | None],
+    zones: dict[str, str],
+) -> Wave:
+    first = pack[0]
+    if len(pack) == 1:
+        hosts, events = first.hosts, first.events
+    else:
+        hosts = sorted((host for unit in pack for host in unit.hosts), key=rank.__getitem__)
+        events = sorted((seen for unit in pack for seen in unit.events), key=lambda seen: (seen.due, seen.id))
+    warnings = list(_about_size(first, limit)) if limit is not None else []
+    if len(first.domains) > 1:
+        warnings += _about_domains(first, domains)
+    elif zones:
+        warnings += _about_zones(first.domains[0], {zones[host] for host in hosts if host in zones})
+    underway = first.due == NOW
+    return {
+        "hosts": list(hosts),
+        "domains": list(first.domains),
+        "deadline": None if underway or not events else str(events[0].newest["not_before"]).strip(),
+        "underway": underway,
+        "events": [seen.id for seen in events],
+        "warnings": warnings,
+    }
+
+
+def _about_domains(unit: _Unit, domains: dict[str, str | None]) -> Iterator[str]:
+    together = in_words(list(unit.domains))
+    for seen in unit.events:
+        if len({domains[host] for host in seen.hosts}) > 1:
+            yield (
+                f"Event {seen.id} spans several domains ({together}). Azure takes its hosts down together,"
+                f" so they are one wave: {some_of(sorted(seen.hosts, key=natural))}"
+            )
+
+
+def _about_size(unit: _Unit, limit: int) -> Iterator[str]:
+    if len(unit.hosts) > limit:
+        yield (
+            f"max_at_once is {limit}, but {len(unit.hosts)} hosts can't be parted, as they share event"
+            f" {some_of([seen.id for seen in unit.events])}: {some_of(unit.hosts)}"
+        )
+
+
+def _about_zones(domain: str, zones: set[str]) -> Iterator[str]:
+    """A single VM in a zone is in update domain 0 like every other one: there, the update domain says nothing."""
+    if domain.startswith("update domain ") and len(zones) > 1:
+        yield (
+            f"Hosts in zones {in_words(sorted(zones, key=natural))} share {domain} and go down together:"
+            " set maintenance_domain on them if they must not"
+        )
+
+
+def _text(value: t.Any) -> str:
+    return "" if value is None or isinstance(value, bool) else str(value).strip()
+
+
+def in_words(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def some_of(words: list[str], most: int = 5) -> str:
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

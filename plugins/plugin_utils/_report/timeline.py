@@ -1,0 +1,209 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The two time lines of a report: what is coming to each domain, and what the last run did. Places are in percent."""
+
+from __future__ import annotations
+
+import collections
+import math
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN
+
+# Lines and bars of one domain that are drawn one by one; what is more is summed up.
+MOST_LINES = 5
+MOST_BARS = 8
+# Deadlines are seconds or days away: the scale is logarithmic, in minutes.
+_TICKS = {
+    0: "now",
+    60: "1 min",
+    300: "5 min",
+    900: "15 min",
+    3600: "1 h",
+    21600: "6 h",
+    86400: "1 day",
+    604800: "7 days",
+}
+_LINE_KEYS = ("type", "status", "not_before", "seconds_left")
+_WINDOW_KEYS = ("id", "type", "approved_by", "approved_at", "started_at", "over_at", "outcome")
+_SHORTEST_SPAN = 900
+# So that labels do not touch on a phone. One near the end has its label on the other side.
+_GAP_BETWEEN_TICKS = 16.0
+NEAR_THE_END = 85.0
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+class Tick(t.NamedTuple):
+    place: float
+    label: str
+
+
+def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Rows of domains with the events that are ahead of them, from now to their deadline."""
+    left = [event["seconds_left"] for event in report["events"] if event["seconds_left"] is not None]
+    span = max([_SHORTEST_SPAN, *left])
+    by_id = {event["id"]: event for event in report["events"]}
+    hosts_of = collections.defaultdict(list)
+    for host in report["hosts"]:
+        for event_id in host["events"]:
+            hosts_of[host["domain"], event_id].append(host["name"])
+    rows = []
+    for domain in report["domains"]:
+        lines: dict[tuple[str, str, str], dict[str, t.Any]] = {}
+        for event_id in domain["events"]:
+            event = by_id[event_id]
+            # Many events of one kind at one time are one line.
+            line = lines.setdefault(
+                (event["type"], event["status"], event["not_before"] or ""),
+                {
+                    **{key: event[key] for key in ("type", "status", "not_before", "seconds_left")},
+                    "ids": [],
+                    "hosts": [],
+                },
+            )
+            line["ids"].append(event_id)
+            line["hosts"] += hosts_of[domain["name"], event_id]
+        drawn = sorted(lines.values(), key=lambda line: -1 if line["seconds_left"] is None else line["seconds_left"])
+        for line in drawn:
+            line["hosts"] = sorted(set(line["hosts"]), key=natural)
+            line["width"] = place_ahead(line["seconds_left"] or 0, span)
+        rows.append({**domain, "lines": drawn[:MOST_LINES], "more": drawn[MOST_LINES:]})
+    return {"span": span, "ticks": _ticks_ahead(span), "rows": rows}
+
+
+def place_ahead(seconds: float, span: float) -> float:
+    return round(100 * math.log1p(seconds / 60) / math.log1p(span / 60), 2)
+
+
+def _ticks_ahead(span: float) -> list[Tick]:
+    return _apart([Tick(place_ahead(seconds, span), label) for seconds, label in _TICKS.items() if seconds <= span])
+
+
+def _apart(ticks: Iterable[Tick]) -> list[Tick]:
+    kept: list[Tick] = []
+    for tick in ticks:
+        gap = _GAP_BETWEEN_TICKS * (2 if tick.place > NEAR_THE_END else 1)
+        if not kept or tick.place - kept[-1].place >= gap:
+            kept.append(tick)
+    return kept
+
+
+def last_run(report: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """Rows of waves with their domains: who was out of service from when to when, and the events meanwhile."""
+    run = report["last_run"]
+    if not run:
+        return None
+    begin, end = moment(run.get("started_at")), moment(run.get("ended_at"))
+    if NOW in (begin, end):
+        return None
+    end = max(end, begin + 1)
+    domain_of = {host["name"]: host["domain"] for host in report["hosts"]}
+    waves: dict[tuple[int, int], list[str]] = collections.defaultdict(list)
+    for host, outcome in run["hosts"].items():
+        waves[int(outcome.get("pass") or 0), int(outcome.get("wave") or 0)].append(host)
+    scale = _Scale(begin, end)
+    rows = [_wave(key, sorted(waves[key], key=natural), run, domain_of, scale) for key in sorted(waves)]
+    return {"started_at": run["started_at"], "ended_at": run["ended_at"], "ticks": scale.ticks(), "rows": rows}
+
+
+class _Scale:
+    def __init__(self, begin: float, end: float) -> None:
+        self.begin, self.end = begin, end
+
+    def place(self, at: t.Any) -> float | None:
+        """Where a time is, within the run; None where there is no time."""
+        seconds = moment(at)
+        if seconds == NOW:
+            return None
+        return round(100 * (min(max(seconds, self.begin), self.end) - self.begin) / (self.end - self.begin), 2)
+
+    def ticks(self) -> list[Tick]:
+        length = self.end - self.begin
+        step = next((step for step in _STEPS if length / step <= 6), _STEPS[-1])
+        return _apart(
+            Tick(round(100 * seconds / length, 2), f"+{_short(seconds)}" if seconds else "0")
+            for seconds in range(0, int(length) + 1, step)
+        )
+
+
+def _short(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02d} h"
+    return f"{minutes}:{rest:02d}"
+
+
+def _wave(
+    key: tuple[int, int], hosts: list[str], run: Mapping[str, t.Any], domain_of: Mapping[str, str], scale: _Scale
+) -> dict[str, t.Any]:
+    outcomes = {host: run["hosts"][host] for host in hosts}
+    events = [
+        {"id": event_id, **event}
+        for event_id, event in run["events"].items()
+        if set(hosts) & set(event.get("hosts") or ())
+        # An event of an earlier pass is drawn in the wave that took care of it.
+        and (event.get("over_at") or event.get("approved_at") or event.get("outcome") != "left alone")
+    ]
+    known = {domain_of.get(host, NO_DOMAIN) for host in hosts}
+    domains = sorted(known - {NO_DOMAIN} or known, key=natural)
+    return {
+        "pass": key[0],
+        "wave": key[1],
+        "title": in_words(domains),
+        "hosts": hosts,
+        "states": dict(collections.Counter(str(outcome.get("state")) for outcome in outcomes.values())),
+        "errors": [f"{host}: {outcome['error']}" for host, outcome in outcomes.items() if outcome.get("error")],
+        "bars": _bars(outcomes, scale),
+        "events": [_window(event, scale) for event in events],
+        "drained_at": max((one["drained_at"] for one in outcomes.values() if one.get("drained_at")), default=None),
+        "restored_at": max((one["restored_at"] for one in outcomes.values() if one.get("restored_at")), default=None),
+    }
+
+
+def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[dict[str, t.Any]]:
+    """Who was out of service when. A host that never came back is out to the end."""
+    out = {host: outcome for host, outcome in outcomes.items() if outcome.get("drained_at")}
+    if len(out) > MOST_BARS:
+        back = [outcome.get("restored_at") for outcome in out.values()]
+        states = collections.Counter(str(outcome.get("state")) for outcome in out.values())
+        merged = {
+            "drained_at": min(outcome["drained_at"] for outcome in out.values()),
+            "restored_at": None if None in back else max(filter(None, back)),
+            "state": "restored" if set(states) == {"restored"} else next(s for s in states if s != "restored"),
+        }
+        out = {f"{len(out)} hosts": merged}
+    bars = []
+    for host, outcome in out.items():
+        left, right = scale.place(outcome["drained_at"]), scale.place(outcome.get("restored_at"))
+        left = left if left is not None else 0.0
+        end = right if right is not None else 100.0
+        bars.append(
+            {
+                "host": host,
+                "left": left,
+                "width": round(max(0.0, end - left), 2),
+                "state": str(outcome.get("state")),
+                "drained_at": outcome["drained_at"],
+                "restored_at": outcome.get("restored_at"),
+            }
+        )
+    return bars
+
+
+def _window(event: Mapping[str, t.Any], scale: _Scale) -> dict[str, t.Any]:
+    begun = event.get("approved_at") or event.get("started_at") or event.get("over_at")
+    left, right = scale.place(begun), scale.place(event.get("over_at"))
+    return {
+        **{
+            key: event.get(key)
+            for key in ("id", "type", "approved_by", "approved_at", "started_at", "over_at", "outcome")
+        },
+        "left": left,
+        "width": None if left is None else round(max(0.0, (100.0 if right is None else right) - left), 2),
+        "started": scale.place(event.get("started_at")),
+    }
