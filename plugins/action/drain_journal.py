@@ -11,10 +11,11 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import journal_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 # What a step was given may be secret.
-JOURNAL = HostHalf("drain_journal", _journal_order, private=True)
+JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
 
 
 class ActionModule(ActionBase):

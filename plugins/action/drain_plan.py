@@ -9,13 +9,15 @@ import contextlib
 import time
 import typing as t
 import uuid
+from collections.abc import Mapping
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, identity_of, numbered
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import (
     Item,
     StepOrders,
@@ -23,23 +25,29 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders im
     ready,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+    DONE_BY_TASKS,
+    SPECS,
     BadSteps,
     Step,
     checked_health,
     checked_steps,
     fixed_waits,
+    place_of,
+    webhook_of_the_controller,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+    NO_EVENT,
     end_of_time,
     nearest_deadline,
+    nearest_event,
     told_steps,
     work_to_drain,
     work_to_restore,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),
-    steps=dict(type="list", elements="raw", default=[]),
     steps_path=dict(type="list", elements="path", default=[]),
     events=dict(type="list", elements="dict", default=[]),
     health=dict(type="list", elements="raw", default=[]),
@@ -60,48 +68,88 @@ class ActionModule(ActionBase):
         self.task_vars = task_vars or {}
         self.host = str(self.task_vars["inventory_hostname"])
         _unused, self.options = self.validate_argument_spec(argument_spec=OPTIONS)
+        self.options.update(events=plain(self.options["events"]), seen=plain(self.options["seen"]))
         if self.options["timeout"] <= 0:
             raise AnsibleActionFail(f"timeout must be at least 1 second, not {self.options['timeout']}")
         self.options["run_id"] = self.options["run_id"] or str(uuid.uuid4())
         try:
+            self.folders = Folders.found(self.options["steps_path"], self._loader.get_basedir(), self.host)
             plan = self._drain() if self.options["direction"] == "drain" else self._restore()
         except BadSteps as error:
             raise AnsibleActionFail(f"{self.host}: {error}") from None
         return wrap_var(plan)
 
     def _drain(self) -> dict[str, t.Any]:
-        folders = self._folders()
         events = self.options["events"]
-        steps = checked_steps(self.options["steps"], folders.specs(), events)
-        for step in steps:
-            folders.placed_to_drain(step.kind, step.arguments)
-            folders.placed_to_restore(step.kind, step.arguments)
-        self._check_needs(steps, folders)
+        event = nearest_event(events)
+        steps = self._steps_for(event, events)
+        for step, _identity in steps:
+            self.folders.placed_to_drain(step.kind, step.arguments)
+            self.folders.placed_to_restore(step.kind, step.arguments)
+        self._check_needs([step for step, _identity in steps])
         now = time.time()
         deadline = nearest_deadline(events)
         end = end_of_time(now, self.options["timeout"], self.options["reserve"], deadline)
-        self._check_time(end - now, deadline, now, fixed_waits(steps))
+        self._check_time(end - now, deadline, now, fixed_waits(step for step, _identity in steps))
 
         def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
-            work = work_to_drain(steps, journal, folders.placed_to_drain)
+            work = work_to_drain(steps, journal, self._known_as, self.folders.placed_to_drain)
+            for item in work:
+                item["event"] = event
             plan = self._plan(journal, boot_id, work, end, started_at=now, deadline_at=deadline)
             return StepOrders(self, plan, self.task_vars)
 
         # Mostly there is no journal yet.
-        return self._opened_and_done(orders_for, {"state": "draining", "steps": []}, events=events)
+        return self._opened_and_done(orders_for, {"state": "draining", "steps": [], "events": events}, events=events)
 
     def _restore(self) -> dict[str, t.Any]:
-        folders = self._folders()
         health = checked_health(self.options["health"])
+        # What is wrong with them is said before anything is touched.
+        self._steps_for(NO_EVENT, [])
         now = time.time()
 
         def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
-            work = work_to_restore(journal, bool(health), folders.placed_to_restore)
+            events = journal.get("events", [])
+            work, left_over = work_to_restore(
+                journal,
+                lambda event: self._steps_for(event or NO_EVENT, events),
+                self._known_as,
+                self._from_journal,
+                bool(health),
+                self.folders.placed_to_restore,
+            )
             plan = self._plan(journal, boot_id, work, now + self.options["timeout"], started_at=now)
-            plan.update(checks=health, restored_at=None, health=[])
+            plan.update(checks=health, restored_at=None, health=[], left_over=left_over)
             return StepOrders(self, plan, self.task_vars)
 
         return self._opened_and_done(orders_for, self.options["seen"])
+
+    def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, Identity]]:
+        """The user's steps, resolved for an event. What it says is data, whoever kept it."""
+        variables = {**self.task_vars, "maintenance_event": wrap_var({**NO_EVENT, **event})}
+        try:
+            items = self._templar.copy_with_new_env(available_variables=variables).template(
+                self.task_vars.get("drain_steps", [])
+            )
+        except AnsibleError as error:
+            raise BadSteps(f"drain_steps can't be resolved: {error}") from None
+        steps = checked_steps(plain(items), self.folders.specs(), events)
+        return list(zip(steps, numbered(self._known_as(step.kind, step.arguments) for step in steps), strict=True))
+
+    def _known_as(self, kind: str, arguments: Mapping[str, t.Any]) -> Identity:
+        return identity_of(kind, arguments, self.host, kind in self.folders.own)
+
+    def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
+        """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
+        kind = record["kind"]
+        if kind in self.folders.own or kind not in SPECS or kind in DONE_BY_TASKS:
+            return None
+        try:
+            step = checked_steps([{kind: record["arguments"]}], {})[0]
+        except BadSteps:
+            return None
+        elsewhere = place_of(kind, step.arguments, self.host) or webhook_of_the_controller(kind, step.arguments)
+        return None if elsewhere else step
 
     def _opened_and_done(
         self, orders_for: t.Callable[..., StepOrders], guess: dict[str, t.Any] | None, **more: t.Any
@@ -120,7 +168,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
         if answer["journal"] is None:
             result = self._plan({}, answer["boot_id"], [], None)
-            result.update(state="nothing", restored_at=None, health=[], changed=False)
+            result.update(state="nothing", restored_at=None, health=[], changed=False, warnings=[])
         else:
             orders = orders_for(answer["journal"], answer["boot_id"])
             result = orders.nothing_yet()
@@ -128,16 +176,10 @@ class ActionModule(ActionBase):
                 result = orders.after(items, answer, result)
             if not result.get("failed"):
                 result = orders.all_on_the_host(result)
-        # Such as the Python interpreter of the host.
-        found: dict[str, t.Any] = {name: answer[name] for name in ("ansible_facts", "deprecations") if name in answer}
-        return {**found, **result, "warnings": [*answer.get("warnings", []), *result.get("warnings", [])]}
+        return result
 
-    def _folders(self) -> Folders:
-        basedir = self._loader.get_basedir()
-        return Folders.found(self.options["steps_path"], basedir, self.host)
-
-    def _check_needs(self, steps: list[Step], folders: Folders) -> None:
-        if not any(step.kind == "kubernetes" and step.kind not in folders.own for step in steps):
+    def _check_needs(self, steps: list[Step]) -> None:
+        if not any(step.kind == "kubernetes" and step.kind not in self.folders.own for step in steps):
             return
         if not module_loader.find_plugin("kubernetes.core.k8s_drain"):
             raise BadSteps(

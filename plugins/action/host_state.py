@@ -12,12 +12,13 @@ from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import select, warnings_about
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed, ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import state_options
 
-JOURNAL = HostHalf("drain_journal", _journal_order, private=True)
+JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
 NO_JOURNAL = "--maintenance.azure no journal--"
 
 

@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._lock import lock_file as _lock_file
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import (
     RunHasEnded,
@@ -23,7 +24,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner impo
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lock_options
 
-LOCK_FILE = HostHalf("lock_file", _lock_file, private=False)
+LOCK_FILE = HostHalf("lock_file", _lock_file, shapes.LOCK, private=False)
 # Soon at first: one who gives a lock back does so on one keeper after the other.
 SECONDS_BETWEEN_LOOKS = (0.5, 1, 2, 5)
 
@@ -85,20 +86,13 @@ class ActionModule(ActionBase):
     def _ask(self, options: dict[str, t.Any], me: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """One look at the keeper; a second one if the owner is seen to be dead."""
         request = {name: options[name] for name in ("path", "state", "expires")}
-        result = self._run_module({**request, "me": me}, task_vars)
+        result = LOCK_FILE.run(self, {**request, "me": me}, task_vars)
         if result.get("failed") or result["held"] or options["state"] == "absent":
             return result
         if not is_dead(result["holder"], me["controller"]):
             return result
         dead = {name: value for name, value in result["holder"].items() if name != "seconds_left"}
-        return self._run_module({**request, "me": me, "replace": dead}, task_vars)
-
-    def _run_module(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        result = LOCK_FILE.run(self, arguments, task_vars)
-        result.pop("invocation", None)
-        if "held" not in result and not result.get("failed"):
-            result.update(failed=True, msg=result.get("msg") or "The host gave no answer about the lock")
-        return result
+        return LOCK_FILE.run(self, {**request, "me": me, "replace": dead}, task_vars)
 
 
 def _text_of(seconds: float) -> str:

@@ -35,7 +35,7 @@ class ActionModule(ServiceAction):
         try:
             answers = self.ask_host(options, task_vars)
         except HostFailed as failure:
-            return failure.result
+            return wrap_var(failure.result)
         everything = self.understand(answers, options["vm_name"])
         if options["affecting"] == "this_host" and everything["this_host"] is None and options["vm_name"] is None:
             raise AnsibleActionFail(f"{NAME_NOT_TOLD}, or read all events with affecting: any")

@@ -9,6 +9,9 @@ short_description: Plan what the drain or restore of a host has to do
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
+  - Takes the steps from the variable C(drain_steps), resolved for the event with the nearest deadline, or for the one
+    that the journal has kept. What is to be undone comes from there too; the journal only says which of the steps were
+    done and what was found before.
   - Checks the steps before anything is touched, opens the journal of the host, does the steps, or undoes them, up to
     the first that needs tasks of its own, and says which are left and how much time there is for them.
   - It is what the roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) begin with. In a play of
@@ -30,11 +33,6 @@ options:
     type: str
     choices: [drain, restore]
     required: true
-  steps:
-    description: For O(direction=drain), the steps; each an item with one key, the kind, and its arguments.
-    type: list
-    elements: dict
-    default: []
   steps_path:
     description: Directories on the controller with kinds of steps of your own.
     type: list

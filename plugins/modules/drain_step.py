@@ -36,11 +36,13 @@ options:
   perform:
     description:
       - V(step) looks, writes the journal, does the step and writes the journal.
-      - V(look), V(record) and V(act) are its parts, for a step whose work is done on another host than this.
+      - V(claim), V(record) and V(act) are its parts, for a step whose work is done on another host than this. V(claim)
+        writes down on that host what is going to be done there for whom, and what was found before; V(act) does it if
+        that record is still this run's.
       - V(finish) writes down what the steps before have left open. After a restore it checks the health and closes the
         journal.
     type: str
-    choices: [step, look, record, act, finish]
+    choices: [step, claim, record, act, finish]
     default: step
   status:
     description: For O(perform=record), what became of the step.
@@ -52,6 +54,9 @@ options:
     type: dict
   error:
     description: For O(perform=record) with O(status=failed), why. The task then fails with a sentence that tells it.
+    type: str
+  records:
+    description: For O(perform=claim) and O(perform=act), the folder for records on the host that does the work.
     type: str
 seealso:
   - module: maintenance.azure.drain_plan
@@ -93,8 +98,6 @@ def main():
     result = carried_out(module.params["plan"][ORDER], module.check_mode)
     if result.get("failed"):
         module.fail_json(**result)
-    for warning in result.pop("warnings", []):
-        module.warn(warning)
     module.exit_json(**result)
 
 

@@ -6,22 +6,17 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import contextlib
 import datetime
-import errno
-import fcntl
 import json
 import os
-import stat
-import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE, KeptFile
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 STATES = ("draining", "drained", "restoring")
 STATUSES = ("started", "done", "failed", "undone")
-LARGEST_JOURNAL = 16 * 1024 * 1024
-SECONDS_FOR_THE_LOCK = 10
 
 
 class JournalError(Exception):
@@ -50,11 +45,10 @@ def begun(data, events, run_id, boot, now):
     data["events"] += [event for event in events if _event_key(event) not in known]
     # What was undone is as if it had never been done: its next drain looks at the host anew.
     data["steps"] = [step for step in data["steps"] if step["status"] != "undone"]
-    if data["boot_id"] != boot:
-        # Systemd has started again what we had stopped; who knows what else.
+    if data["state"] == "restoring" or data["boot_id"] != boot:
+        # Systemd has started again what we had stopped, or somebody has begun to undo it: who knows what else.
         for step in data["steps"]:
             step["status"] = "started" if step["status"] == "done" else step["status"]
-    if data["state"] == "restoring" or data["boot_id"] != boot:
         data.update(state="draining", drained_at=None)
     data.update(run_id=run_id, boot_id=boot)
     return data
@@ -72,7 +66,8 @@ def recorded(data, records, now):
             if record.get("kind") is None:
                 raise JournalError("Step %s is not in the journal" % record["number"])
             step = {"number": record["number"], "kind": record["kind"], "before": None}
-            step.update(arguments=record.get("arguments") or {}, started_at=now, ended_at=None)
+            step.update(arguments=record.get("arguments") or {}, event=record.get("event"))
+            step.update(started_at=now, ended_at=None)
             data["steps"].append(step)
             data["steps"].sort(key=lambda one: one["number"])
         if step["before"] is None:
@@ -115,36 +110,24 @@ class Journal:
     """The file. Every change is read, changed and written under a lock, and is on the disk when it returns."""
 
     def __init__(self, path, predict_only=False):
-        self.path = os.path.abspath(path)
-        self.folder = os.path.dirname(self.path)
+        self.file = KeptFile(path, "journal", "drain_journal", JournalError)
+        self.path = self.file.path
         self.predict_only = predict_only
 
     def read(self):
         """What it holds, or None where there is none."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno == errno.ENOENT:
-                return None
-            if error.errno == errno.ELOOP:
-                raise JournalError(
-                    "The journal %s is a symbolic link, which is not followed: remove it" % self.path
-                ) from None
-            raise JournalError(self._complaint("read", error)) from None
-        with os.fdopen(descriptor, "rb") as journal_file:
-            self._check_owner(os.fstat(descriptor))
-            text = journal_file.read(LARGEST_JOURNAL + 1)
-        return self._understood(text)
+        text = self.file.read()
+        return None if text is None else self._understood(text)
 
     def change(self, function, run_id=None):
         """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is."""
         if self.predict_only:
             return function(self._of_run(self.read(), run_id))
-        self._make_folder()
-        with self._locked():
+        self.file.make_folder()
+        with self.file.locked():
             data = function(self._of_run(self.read(), run_id))
             if data is not None:
-                self._write(self.path, data)
+                self.file.write(data)
         return data
 
     def close(self, run_id=None):
@@ -155,17 +138,13 @@ class Journal:
 
         if self.predict_only:
             return closed(self._of_run(self.read(), run_id))
-        if not os.path.isdir(self.folder):
+        if not os.path.isdir(self.file.folder):
             return None
-        with self._locked():
+        with self.file.locked():
             data = closed(self._of_run(self.read(), run_id))
             if data is not None:
-                self._write(os.path.splitext(self.path)[0] + ".last.json", data)
-                try:
-                    os.unlink(self.path)
-                    self._flush_folder()
-                except OSError as error:
-                    raise JournalError(self._complaint("removed", error)) from None
+                self.file.write(data, os.path.splitext(self.path)[0] + ".last.json")
+                self.file.remove()
         return data
 
     def _of_run(self, data, run_id):
@@ -177,23 +156,12 @@ class Journal:
             )
         return data
 
-    def _check_owner(self, status):
-        if not stat.S_ISREG(status.st_mode):
-            raise JournalError("The journal %s is not a file: remove it, or set another path" % self.path)
-        if status.st_uid != os.geteuid():
-            raise JournalError(
-                "The journal %s belongs to user id %d, not to the user that this task runs as (%d)."
-                " Use the same become user as before" % (self.path, status.st_uid, os.geteuid())
-            )
-        if status.st_mode & 0o022:
-            raise JournalError("The journal %s can be written by others, so it is not believed" % self.path)
-
     def _understood(self, text):
         complaint = (
             "The journal %s can't be understood (%s), so it is not known what was drained on this host. Look at it, put"
             " right by hand what it tells, and move it away; the last one that was closed is kept beside it"
         )
-        if len(text) > LARGEST_JOURNAL:
+        if len(text) > LARGEST_FILE:
             raise JournalError(complaint % (self.path, "it is too large"))
         try:
             data = json.loads(text.decode("utf-8"))
@@ -205,78 +173,6 @@ class Journal:
         if not _is_whole(data):
             raise JournalError(complaint % (self.path, "parts of it are missing"))
         return data
-
-    def _make_folder(self):
-        try:
-            if not os.path.isdir(self.folder):
-                os.makedirs(self.folder, 0o700)
-            status = os.stat(self.folder)
-        except OSError as error:
-            raise JournalError(self._complaint("written", error)) from None
-        if status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX:
-            raise JournalError("The folder of the journal, %s, can be written by everybody" % self.folder)
-
-    @contextlib.contextmanager
-    def _locked(self):
-        # A lock on the folder leaves no file behind.
-        try:
-            descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise JournalError(self._complaint("written", error)) from None
-        try:
-            patience_ends = time.monotonic() + SECONDS_FOR_THE_LOCK
-            while not _lock(descriptor):
-                if time.monotonic() > patience_ends:
-                    raise JournalError("The journal %s is locked by another process" % self.path)
-                time.sleep(0.05)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _write(self, path, data):
-        temporary = os.path.join(self.folder, ".%s.new" % os.path.basename(path))
-        text = json.dumps(data, indent=1, sort_keys=True).encode("utf-8") + b"\n"
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as new_file:
-                new_file.write(text)
-                new_file.flush()
-                os.fsync(new_file.fileno())
-            os.rename(temporary, path)
-            self._flush_folder()
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise JournalError(self._complaint("written", error)) from None
-
-    def _flush_folder(self):
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _complaint(self, verb, error):
-        advice = {
-            errno.ENOSPC: "Make room on that disk",
-            errno.EDQUOT: "Make room on that disk",
-            errno.EROFS: "Set drain_journal to a path that can be written",
-            errno.EACCES: "Use become, or set drain_journal to a path that this user may write",
-            errno.EPERM: "Use become, or set drain_journal to a path that this user may write",
-        }.get(error.errno, "Look at the path, or set drain_journal to another one")
-        return "The journal %s could not be %s: %s. %s, and run again" % (self.path, verb, error.strerror, advice)
-
-
-def _lock(descriptor):
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            return False
-        raise JournalError("The folder of the journal can't be locked: %s" % error.strerror) from None
-    return True
 
 
 def _is_whole(data):

@@ -32,8 +32,9 @@ def step_options():
     return dict(
         plan=dict(type="dict", required=True),
         position=dict(type="int", required=True),
-        perform=dict(type="str", choices=["step", "look", "record", "act", "finish"], default="step"),
+        perform=dict(type="str", choices=["step", "claim", "record", "act", "finish"], default="step"),
         status=dict(type="str", choices=list(STATUSES), default="started"),
         before=dict(type="dict"),
         error=dict(type="str"),
+        records=dict(type="str"),
     )

@@ -80,10 +80,10 @@ def _opened(order, runner):
 def _one(order, runner, timeout):
     perform, step = order["perform"], order.get("step")
     finished, final = order.get("finished") or (), order.get("final")
-    if perform == "look":
-        return runner.look(step, timeout)
+    if perform == "claim":
+        return runner.claim(order["direction"], step, timeout, order["record"])
     if perform == "act":
-        return runner.act(order["direction"], step, timeout)
+        return runner.act(order["direction"], step, timeout, order["record"])
     if perform == "finish":
         return runner.finish(finished, final, order.get("health") or (), timeout)
     if perform == "record":

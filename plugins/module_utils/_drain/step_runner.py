@@ -26,6 +26,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     recorded,
     utc_now,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_name
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import Record
 
 KINDS = {
     "checkpoint": _kind_command.Checkpoint,
@@ -56,6 +58,9 @@ OPTIONAL_KINDS = (
 
 def workings_of(kind, arguments):
     """What does such a step, and the arguments that it takes."""
+    problem = bad_name(kind, arguments)
+    if problem:
+        raise StepError("%s: %s" % (kind, problem))
     for name, workings in VARIANTS.get(kind, {}).items():
         if arguments.get(name):
             return workings, arguments[name]
@@ -75,14 +80,29 @@ class StepRunner:
     def look(self, step, timeout):
         workings, arguments = workings_of(step["kind"], step["arguments"])
         before = workings.look(self._host(arguments, timeout), arguments)
-        return {"changed": False, "before": before, "done": [], "warnings": []}
+        return {"changed": False, "before": before, "done": [], "remarks": []}
 
-    def act(self, direction, step, timeout):
-        """The deed alone; who calls keeps the journal, as this may be another host."""
+    def claim(self, direction, step, timeout, record):
+        """On another machine than the one that is drained: write down there what is going to be done, and for whom."""
+
+        def found():
+            # What was drained is no longer as it was before: there, only the journal may still know.
+            return self.look(step, timeout)["before"] if direction == "drain" else step["before"]
+
+        before = self._record(record).claimed(found)
+        return {"changed": False, "before": before, "done": [], "remarks": []}
+
+    def act(self, direction, step, timeout, record=None):
+        """The deed alone; who calls keeps the journal. On another machine it needs the record that was claimed."""
+        kept = self._record(record) if record else None
+        if kept and not self.check_mode:
+            kept.check()
         workings, arguments = workings_of(step["kind"], step["arguments"])
         host = self._host(arguments, timeout)
         getattr(workings, direction)(host, arguments, step["before"] or {})
-        return {"changed": bool(host.done), "done": host.done, "warnings": host.warnings}
+        if kept and direction == "restore":
+            kept.forget()
+        return {"changed": bool(host.done), "done": host.done, "remarks": host.warnings}
 
     def drain(self, step, timeout, finished=(), final=None):
         found = self._known(step) or step
@@ -96,8 +116,8 @@ class StepRunner:
         return self._told(result, data, step, "done")
 
     def restore(self, step, timeout, finished=(), final=None):
-        if finished:
-            self.record([], finished, "undone")
+        # From here on it no longer counts as done: who goes on after us must not believe that it is.
+        self.record([dict(step, status="started")], finished, "undone")
         result = self._do("restore", step, timeout)
         data = self.record([dict(step, status="undone")])
         if final == "closed" and not self.check_mode:
@@ -118,7 +138,7 @@ class StepRunner:
                 raise Unhealthy(complaint, results)
         if final == "closed" and not self.check_mode:
             data = self.journal.close(self.run_id)
-        return dict(self._told({"changed": False, "done": [], "warnings": []}, data, None, None), health=results)
+        return dict(self._told({"changed": False, "done": [], "remarks": []}, data, None, None), health=results)
 
     def record_only(self, direction, step, status, finished, error=None):
         """For a step whose work is done by others: write down what became of it."""
@@ -126,7 +146,7 @@ class StepRunner:
         data = self.record([dict(step, status=status, error=error)], finished, finished_status)
         kept = [one for one in (data or {}).get("steps", []) if one["number"] == step["number"]]
         step = dict(step, before=kept[0]["before"] if kept else step.get("before"))
-        return self._told({"changed": False, "done": [], "warnings": []}, data, step, status)
+        return self._told({"changed": False, "done": [], "remarks": []}, data, step, status)
 
     def record(self, records, finished=(), finished_status="done", final=None):
         records = [{"number": number, "status": finished_status} for number in finished] + list(records)
@@ -158,6 +178,9 @@ class StepRunner:
     def _known(self, step):
         data = self.journal.read()
         return next((one for one in (data or {}).get("steps", []) if one["number"] == step["number"]), None)
+
+    def _record(self, record):
+        return Record(record["folder"], record["deed"], self.run_id, self.check_mode)
 
     def _host(self, arguments, timeout):
         own = arguments.get("timeout")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import typing as t
 from collections.abc import Sequence
@@ -17,18 +18,22 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.host impo
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import ORDER
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import webhook_of_the_controller
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
     in_order,
     with_statuses,
     with_step,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("drain_step", _step_order, private=True)
+STEP = HostHalf("drain_step", _step_order, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
 OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
@@ -50,7 +55,10 @@ KEPT = (
     "event_starts_at",
     "checks",
     "health",
+    "left_over",
 )
+# What a result takes over from the host's answer about one step.
+TOLD = ("changed", "failed", "msg", "done", "now", "before", "step", "health", "module_stdout", "module_stderr", "rc")
 # A failure is written down even where the time is over.
 SECONDS_TO_WRITE = 30
 
@@ -75,9 +83,9 @@ class StepOrders:
         warnings = self._tell_webhook(left)
         order = self._order(options)
         order["timeout"] = max(left, 1)
-        result = self._result(self.ask(order, item.get("position", 0)), options)
-        if warnings:
-            result["warnings"] = [*result.get("warnings", []), *warnings]
+        answer = self.ask(order, item.get("position", 0))
+        result = self._result(answer, options)
+        result["warnings"] = [*answer.get("remarks", []), *warnings]
         return self._finished(result)
 
     def all_on_the_host(self, so_far: Result | None = None) -> Result:
@@ -122,9 +130,9 @@ class StepOrders:
             done, warnings, changed = result["done"], result["warnings"], result["changed"]
             result = self._result(told)
             result["done"] = [*done, *told.get("done", [])]
-            result["warnings"] = [*warnings, *told.get("warnings", [])]
+            result["warnings"] = [*warnings, *told.get("remarks", [])]
             result["changed"] = changed or bool(told.get("changed"))
-            if told.get("failed"):
+            if result.get("failed"):
                 return self._finished(result)
             result["work"] = in_order(self.plan["work"][1:])
             self.plan = {name: result[name] for name in KEPT if name in result}
@@ -149,16 +157,31 @@ class StepOrders:
             order["health"] = self.plan.get("checks", [])
         else:
             order["step"] = {name: self.item[name] for name in ("number", "kind", "arguments", "before")}
+            order["step"]["event"] = (self.item.get("event") or {}).get("id")
             if options.get("before") is not None:
                 order["step"]["before"] = options["before"]
         if self.perform == "record":
             order.update(status=options["status"], error=options["error"])
-        if self.perform not in ("look", "act"):
+        if self.perform in ("claim", "act"):
+            order.update(run_id=self.plan["run_id"], record={"folder": options["records"], "deed": self._deed()})
+        else:
             order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
         return order
 
+    def _deed(self) -> dict[str, t.Any]:
+        """What another machine writes down of what is done there for this host."""
+        events = [str(event.get("id")) for event in self.plan["events"]]
+        types = [str(event.get("type")) for event in self.plan["events"]]
+        return {
+            "acts_on": self.item["acts_on"],
+            "host": self.host,
+            "vm": vm_name_of(self.host, self.task_vars),
+            "events": events,
+            "type": types[0] if types else "",
+        }
+
     def _result(self, answer: dict[str, t.Any], options: dict[str, t.Any] | None = None) -> Result:
-        result = {**self.plan, **{name: value for name, value in answer.items() if name != "invocation"}}
+        result = {**self.plan, **{name: answer[name] for name in TOLD if name in answer}}
         # In check mode there is no journal to tell a state.
         for name in ("state", "drained_at", "boot_id", "restored_at"):
             result[name] = answer.get(name) or self.plan.get(name)
@@ -175,7 +198,9 @@ class StepOrders:
                 result["state"] = "failed"
             return result
         if self.item["final"] and self.perform in ("step", "finish"):
-            result["state"] = "drained" if self.item["final"] == "drained" else "restored"
+            result["state"] = {"drained": "drained", "closed": "restored", "left": "failed"}[self.item["final"]]
+        if self.item["final"] == "left" and self.perform == "finish":
+            result.update(failed=True, msg=self._left_over())
         if self.perform == "record" and options and options["status"] == "failed":
             result.update(failed=True, msg=self._complaint(str(options["error"]).rstrip(".")))
         return result
@@ -186,7 +211,7 @@ class StepOrders:
         return f"step {self.item['number']} ({self.item['kind']})"
 
     def _complaint(self, reason: str) -> str:
-        if self.perform in ("look", "act"):
+        if self.perform in ("claim", "act"):
             # The record that follows says the rest, but not where this was.
             return f"on {self.action._task.delegate_to or self.host}: {reason}"
         if self.plan["direction"] == "restore":
@@ -202,6 +227,24 @@ class StepOrders:
         return (
             f"{self.host} is not drained, {self._name()} failed: {reason}. What was drained before it stays drained"
             f" (journal {self.plan['journal']}): put the cause right and run again, or run the role restore"
+        )
+
+    def _left_over(self) -> str:
+        """Steps that were done and that the user's steps no longer have: nobody but a person knows how to undo them."""
+        steps = self.plan["left_over"]
+        named = "; ".join(f"step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
+        forget = json.dumps(
+            {
+                "path": self.plan["journal"],
+                "state": "step",
+                "steps": [{"number": step["number"], "status": "undone"} for step in steps],
+            }
+        )
+        return (
+            f"{self.host} is not restored: its journal says that {named} was done, and drain_steps have no such step,"
+            " so nothing was done about it. Give drain_steps as they were for the drain and run again; or put it right"
+            f" by hand, have it forgotten with: ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
+            " and run again"
         )
 
     def _out_of_time(self) -> str:
@@ -273,9 +316,7 @@ def _perform_of(item: Item) -> str:
 
 
 def _webhook_of_the_controller(item: Item) -> dict[str, t.Any] | None:
-    """The webhook of a step `log` that is to be told from here and not from the host."""
-    webhook = (item.get("arguments") or {}).get("webhook") if item["kind"] == "log" else None
-    return webhook if webhook and webhook.get("sent_from") == "controller" else None
+    return webhook_of_the_controller(item["kind"], item.get("arguments") or {})
 
 
 def slim(result: dict[str, t.Any]) -> dict[str, t.Any]:

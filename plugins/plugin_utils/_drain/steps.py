@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_health_name, bad_name
 
 Arguments: t.TypeAlias = dict[str, t.Any]
 Spec: t.TypeAlias = dict[str, t.Any]
@@ -226,19 +227,15 @@ def _check_rules(kind: str, arguments: Arguments) -> None:
     for name in ("ports", "names"):
         if name in arguments and not arguments[name]:
             raise BadSteps(f"{kind}: {name} is empty")
-    for port in arguments.get("ports", ()):
-        if not 0 < port < 65536:
-            raise BadSteps(f"{kind}: {port} is not a port")
     inner: Arguments = next(
         (arguments[name] for name in _ONE_OF.get(kind, ()) if isinstance(arguments.get(name), dict)), {}
     )
     for timeout in (arguments.get("timeout"), inner.get("timeout")):
         if timeout is not None and timeout <= 0:
             raise BadSteps(f"{kind}: timeout must be at least 1 second, not {timeout}")
-    for name in ("backend", "server"):
-        # These words go to HAProxy's command line, where a space or a semicolon begins another command.
-        if "haproxy" in arguments and not re.fullmatch(r"[A-Za-z0-9_.:-]+", inner[name]):
-            raise BadSteps(f"{kind}: {inner[name]!r} can't be the name of a {name} of HAProxy")
+    problem = bad_name(kind, arguments)
+    if problem:
+        raise BadSteps(f"{kind}: {problem}")
 
 
 def _check_commands(kind: str, arguments: Arguments, events: Sequence[Mapping[str, t.Any]]) -> None:
@@ -286,6 +283,8 @@ def checked_health(items: t.Any) -> list[Arguments]:
             raise BadSteps(f"{name}: needs exactly one of uri, command, port, service")
         if "command" in check:
             check_command(f"{name}: command", check["command"])
+        if problem := bad_health_name(check):
+            raise BadSteps(f"{name}: {problem}")
         if check["timeout"] <= 0 or check["interval"] <= 0:
             raise BadSteps(f"{name}: timeout and interval must be at least 1 second")
         checks.append(check)
@@ -304,6 +303,12 @@ def place_of(step_kind: str, arguments: Mapping[str, t.Any], here: str) -> str |
     inner: Arguments = next((arguments[name] for name in _ONE_OF["load_balancer"] if name in arguments), {})
     host = inner.get("host")
     return None if host in (None, here) else str(host)
+
+
+def webhook_of_the_controller(kind: str, arguments: Mapping[str, t.Any]) -> Arguments | None:
+    """The webhook of a step `log` that is to be told from the controller and not from the host."""
+    webhook = arguments.get("webhook") if kind == "log" else None
+    return webhook if webhook and webhook.get("sent_from") == "controller" else None
 
 
 def leaves_nothing(kind: str, arguments: Mapping[str, t.Any]) -> bool:

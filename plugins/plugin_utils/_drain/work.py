@@ -9,6 +9,7 @@ import datetime
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, numbered
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import Step, leaves_nothing
 
 Record: t.TypeAlias = dict[str, t.Any]
@@ -16,24 +17,29 @@ Record: t.TypeAlias = dict[str, t.Any]
 # `by_tasks`: whether other tasks do it, so that the role has to keep the journal for them, and `own_kind`: the user's.
 Placed: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], Record]
 
+# Kind and arguments of a step -> by what it is known again.
+KnownAs: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], Identity]
+
 # The states of a step in which it has left, or may have left, something to undo.
 TO_UNDO = ("started", "done", "failed")
 
 
-def work_to_drain(steps: Sequence[Step], journal: Mapping[str, t.Any], placed: Placed) -> list[Record]:
+# Steps, and by what each of them is known again.
+Known: t.TypeAlias = Sequence[tuple[Step, Identity]]
+
+
+def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs, placed: Placed) -> list[Record]:
     """The steps that are left, each with its number in the journal.
 
-    A step that the journal knows, by kind and arguments, keeps its number and what was found before it, and is left
-    out if it is done. What the journal knows and the steps no longer have, stays in the journal, to be undone.
+    A step that the journal knows keeps its number and what was found before it, and is left out if it is done. What the
+    journal knows and the steps no longer have, stays in the journal, to be undone.
     """
-    known = [dict(record) for record in journal["steps"]]
-    next_number = max((record["number"] for record in known), default=0) + 1
+    known = _with_identities(journal, known_as)
+    next_number = max((record["number"] for record, _identity in known), default=0) + 1
     work: list[Record] = []
     finished: list[int] = []
-    for step in steps:
-        found = next((one for one in known if (one["kind"], one["arguments"]) == (step.kind, step.arguments)), None)
-        if found is not None:
-            known.remove(found)
+    for step, identity in steps:
+        found = _taken(known, identity)
         if found and found["status"] == "done":
             continue
         if found is None:
@@ -41,7 +47,7 @@ def work_to_drain(steps: Sequence[Step], journal: Mapping[str, t.Any], placed: P
             next_number += 1
         place = placed(step.kind, step.arguments)
         work.append({"number": found["number"], "finished": finished, "final": None, **place})
-        work[-1].update(kind=step.kind, arguments=step.arguments, before=found["before"])
+        work[-1].update(kind=step.kind, arguments=step.arguments, before=found["before"], acts_on=identity)
         # Who does its work by tasks can't write down that they are done: the next write does.
         finished = [found["number"]] if place["by_tasks"] else []
     if work and not finished:
@@ -51,24 +57,67 @@ def work_to_drain(steps: Sequence[Step], journal: Mapping[str, t.Any], placed: P
     return in_order(work)
 
 
-def work_to_restore(journal: Mapping[str, t.Any], has_health: bool, placed: Placed) -> list[Record]:
-    """What is not undone yet, last first. Steps that left nothing to undo are written off with the last write."""
+def work_to_restore(
+    journal: Mapping[str, t.Any],
+    steps_for: Callable[[Record | None], Known],
+    known_as: KnownAs,
+    from_journal: Callable[[Record], Step | None],
+    has_health: bool,
+    placed: Placed,
+) -> tuple[list[Record], list[Record]]:
+    """What is not undone yet, last first, and what can't be undone: steps that the user's steps no longer have.
+
+    The journal says which steps were done and what was found before. What is done about them comes from the user's
+    steps: `steps_for` gives them, resolved for the event that the journal kept. A step that they no longer have is
+    undone only if `from_journal` finds it fit for that: on the host itself, and checked. Steps that left nothing to
+    undo are written off with the last write.
+    """
     work: list[Record] = []
     finished: list[int] = []
-    for record in sorted(journal["steps"], key=lambda one: -one["number"]):
+    left_over: list[Record] = []
+    users: dict[str, list[tuple[Step, Identity]]] = {}
+    for record, identity in reversed(_with_identities(journal, known_as)):
         if record["status"] not in TO_UNDO:
             continue
-        place = placed(record["kind"], record["arguments"])
-        if not place["own_kind"] and leaves_nothing(record["kind"], record["arguments"]):
+        event = event_of(record, journal)
+        mine = users.setdefault(str(record.get("event")), list(steps_for(event)))
+        step = next((step for step, known in mine if known == identity), None) or from_journal(record)
+        if step is None:
+            left_over.append({"number": record["number"], "acts_on": identity})
+            continue
+        place = placed(step.kind, step.arguments)
+        if not place["own_kind"] and leaves_nothing(step.kind, step.arguments):
             finished.append(record["number"])
             continue
-        work.append({"finished": [], "final": None, **place})
-        work[-1].update({name: record[name] for name in ("number", "kind", "arguments", "before")})
-    if has_health or not work or work[-1]["by_tasks"]:
+        work.append({"finished": [], "final": None, **place, "number": record["number"], "before": record["before"]})
+        work[-1].update(kind=step.kind, arguments=step.arguments, acts_on=identity, event=event)
+    if left_over:
+        work.append(_last_item(finished, "left"))
+    elif has_health or not work or work[-1]["by_tasks"]:
         work.append(_last_item(finished, "closed"))
     else:
         work[-1].update(finished=finished, final="closed")
-    return in_order(work)
+    return in_order(work), left_over
+
+
+def event_of(record: Record, journal: Mapping[str, t.Any]) -> Record | None:
+    """The event that a step of the journal was resolved for."""
+    found = [event for event in journal.get("events", []) if record.get("event") in (None, event.get("id"))]
+    return found[0] if found else None
+
+
+def _with_identities(journal: Mapping[str, t.Any], known_as: KnownAs) -> list[tuple[Record, Identity]]:
+    records = sorted((dict(record) for record in journal["steps"]), key=lambda one: one["number"])
+    identities = numbered(known_as(record["kind"], record["arguments"]) for record in records)
+    return list(zip(records, identities, strict=True))
+
+
+def _taken(known: list[tuple[Record, Identity]], identity: Identity) -> Record | None:
+    found = next((pair for pair in known if pair[1] == identity), None)
+    if found is None:
+        return None
+    known.remove(found)
+    return found[0]
 
 
 def _last_item(finished: list[int], final: str) -> Record:
@@ -82,6 +131,28 @@ def in_order(work: list[Record]) -> list[Record]:
     the first host has it in its list. So the list of each host must be a beginning of the list of any other.
     """
     return [{"position": position, **item} for position, item in enumerate(work)]
+
+
+# For steps that are tried, or undone, without an event: all of its fields are empty.
+NO_EVENT: Record = {
+    "id": "",
+    "type": "",
+    "status": "",
+    "source": "",
+    "resource_type": "",
+    "resources": [],
+    "not_before": "",
+    "seconds_left": 0,
+    "duration_seconds": 0,
+    "description": "",
+    "affects_this_host": False,
+}
+
+
+def nearest_event(events: Sequence[Record]) -> Record:
+    """`maintenance_event`: the one with the nearest deadline, else the first."""
+    dated = sorted((event for event in events if event.get("not_before")), key=lambda event: str(event["not_before"]))
+    return next(iter([*dated, *events]), NO_EVENT)
 
 
 def nearest_deadline(events: Iterable[Mapping[str, t.Any]]) -> float | None:

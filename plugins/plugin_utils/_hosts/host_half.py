@@ -19,9 +19,10 @@ import sys
 import types
 import typing as t
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Shape, checked
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
 # The answer stands between marks, as a login shell may say something of its own.
@@ -54,12 +55,14 @@ ANY_PYTHON = '"$(command -v python3 || command -v /usr/libexec/platform-python |
 class HostHalf:
     """A file of module_utils with a function `carried_out(request, check_mode)`, and the module that calls it too.
 
-    The result is that of the module: a dict, with `failed` and `msg` where it did not work. `private` says that a
-    request may hold secrets: it then does not become part of a command, which other users of the host can see.
+    The result is that of the module: a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
+    what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
+    command, which other users of the host can see.
     """
 
-    def __init__(self, module: str, code: types.ModuleType, private: bool) -> None:
+    def __init__(self, module: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
         self.module = f"maintenance.azure.{module}"
+        self.shape = shape
         self.private = private
         self.code = code.__name__
         self.sources: dict[str, str] = {}
@@ -101,16 +104,26 @@ class HostHalf:
         task_vars: dict[str, t.Any],
         module_args: dict[str, t.Any] | None = None,
         unused: Collection[str] = (),
+        first: Callable[[], t.Any] | None = None,
     ) -> dict[str, t.Any]:
-        """`unused` are full names of modules that this request does not get to: what is not sent is not compiled."""
+        """Try the ways to the host in turn; one that can't work there does nothing and returns None.
+
+        `first` is a way that goes before ours. `unused` are full names of modules that this request does not get to:
+        what is not sent is not compiled.
+        """
         notice_silence(action._connection)
-        return self._quickly(action, request, task_vars, unused) or action._execute_module(
-            module_name=self.module, module_args=module_args or request, task_vars=task_vars
-        )
+        answer = first() if first else None
+        if answer is None:
+            answer = self._quickly(action, request, task_vars, unused)
+        if answer is None:
+            answer = action._execute_module(
+                module_name=self.module, module_args=module_args or request, task_vars=task_vars
+            )
+        return checked(answer, self.shape)
 
     def _quickly(
         self, action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any], unused: Collection[str]
-    ) -> dict[str, t.Any] | None:
+    ) -> t.Any:
         """What the host code returned, or None where this way does not work and nothing was done."""
         python = _python(action, task_vars)
         if python is None or (self.private and not _reads_input(action)):
@@ -128,7 +141,12 @@ class HostHalf:
         )
         found = re.search(f"{MARK}(.*){MARK}", result["stdout"], re.DOTALL)
         if found:
-            return json.loads(found.group(1))
+            try:
+                answer = json.loads(found.group(1))
+                # None would mean that nothing was done.
+                return [] if answer is None else answer
+            except (ValueError, RecursionError) as error:
+                return {"failed": True, "msg": f"The host's answer can't be understood: {str(error)[:200]}"}
         if BEGUN not in result["stdout"]:
             # No Python, no shell as we know it: the module may find a way.
             return None

@@ -44,12 +44,12 @@ class HostService:
         try:
             answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
         except Unanswered as error:
-            if "kind" in getattr(error.__cause__, "result", {}):
+            if getattr(error.__cause__, "result", {}).get("kind") not in (None, "unexpected"):
                 raise
-            # The host half did not live to tell what it did.
+            # The host half did not live to tell what it did, or tells something else.
             return Sent(decided_on, problem=str(error), unclear=True)
-        problem = answers["problem"] or {"message": "", "unclear": False}
-        return Sent(self._reading(answers), answers["sent"], problem["message"], problem["unclear"])
+        problem = answers.get("problem") or {"message": "", "unclear": False}
+        return Sent(self._reading(answers), answers.get("sent", False), problem["message"], problem["unclear"])
 
     def reconnect(self) -> None:
         try:

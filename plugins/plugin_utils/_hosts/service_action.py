@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible.errors import AnsibleActionFail
@@ -17,17 +18,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_document,
     parse_identity,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
-EXCHANGE = HostHalf("service_exchange", _exchange, private=False)
+EXCHANGE = HostHalf("service_exchange", _exchange, shapes.EXCHANGE, private=False)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
 )
 
 
 class HostFailed(Exception):
-    """The host half did not answer. `result` is what Ansible got instead."""
+    """The host half did not answer, or not as it should. `result` says why."""
 
     def __init__(self, result: dict[str, t.Any]) -> None:
         super().__init__(result.get("msg", ""))
@@ -70,10 +72,24 @@ class ServiceAction(ActionBase):
             "timeout": options["timeout"],
             **more,
         }
-        result = run_by_curl(self, request, curl) or EXCHANGE.run(self, request, task_vars)
-        if result.get("failed") or "answers" not in result:
+        result = EXCHANGE.run(self, request, task_vars, first=lambda: run_by_curl(self, request, curl))
+        if result.get("failed"):
             raise HostFailed(result)
-        return result["answers"]
+        answers = result["answers"]
+        # When something was heard, the controller says: a host whose clock is ahead would have the last word.
+        answers["heard_at"] = time.time()
+        answers["endpoint"] = self._endpoint_of(answers["endpoint"], options["endpoint"])
+        return t.cast("dict[str, t.Any]", answers)
+
+    @staticmethod
+    def _endpoint_of(told: str, asked: str) -> str:
+        """The endpoint that answered: the one that was asked, or one that the host found for itself."""
+        if asked != "auto":
+            return asked
+        try:
+            return str(check_endpoint(told))
+        except ValueError as error:
+            raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
 
     def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
         """`maintenance_status` from what the host passed on, and the endpoint that it came from."""
@@ -87,5 +103,5 @@ class ServiceAction(ActionBase):
             ) from None
         return {
             "endpoint": answers["endpoint"],
-            **build_status(document, identity, answers["events"]["at"], vm_name),
+            **build_status(document, identity, answers["heard_at"], vm_name),
         }

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import kept_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     Journal,
     JournalError,
@@ -214,10 +215,10 @@ def test_writers_wait_for_each_other(path):
 
 
 def test_a_lock_that_stays_is_an_error(path, monkeypatch):
-    monkeypatch.setattr(_journal, "SECONDS_FOR_THE_LOCK", 0.2)
+    monkeypatch.setattr(kept_file, "SECONDS_FOR_THE_LOCK", 0.2)
     journal = Journal(path)
     begin(journal)
-    with journal._locked(), pytest.raises(JournalError, match="locked by another process"):
+    with journal.file.locked(), pytest.raises(JournalError, match="locked by another process"):
         write(Journal(path), step(1, "started"))
 
 

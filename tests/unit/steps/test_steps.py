@@ -10,6 +10,11 @@ import re
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import BUILT_IN, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import (
+    identity_of,
+    in_short,
+    numbered,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
     SPECS,
     BadSteps,
@@ -67,6 +72,21 @@ def test_defaults_are_filled_in_and_types_converted():
             {"load_balancer": {"haproxy": {**HAPROXY, "server": "x; shutdown sessions"}}},
             "can't be the name of a server",
         ),
+        ({"load_balancer": {"haproxy": {**HAPROXY, "backend": "web; disable server web/web1"}}}, "name of a backend"),
+        ({"load_balancer": {"haproxy": {**HAPROXY, "backend": "web\nshow info"}}}, "name of a backend"),
+        ({"load_balancer": {"haproxy": {**HAPROXY, "socket": "admin.sock"}}}, "socket must be an absolute path"),
+        ({"load_balancer": {"nginx": {"upstream_file": "/x", "server": "a; include /etc"}}}, "a server in nginx"),
+        ({"load_balancer": {"nginx": {"upstream_file": "/x\n", "server": "a"}}}, "upstream_file must be an absolute"),
+        ({"load_balancer": {"probe_file": {"path": "healthy"}}}, "path must be an absolute path"),
+        ({"services": {"names": ["--root=/tmp"]}}, "a unit of systemd"),
+        ({"services": {"names": ["a b"]}}, "a unit of systemd"),
+        ({"failover": {"patroni": {"url": "file:///etc/passwd"}}}, "not an http or https address"),
+        ({"log": {"message": "x", "webhook": {"url": "http://x/ HTTP/1.1"}}}, "not an http or https address"),
+        (
+            {"log": {"message": "x", "webhook": {"url": "http://x/", "headers": {"A": "b\r\nHost: c"}}}},
+            "a header of HTTP",
+        ),
+        ({"kubernetes": {"node": "../pods"}}, "name of a node"),
         ({"load_balancer": {"haproxy": {**HAPROXY, "sokcet": "x"}}}, "there is no argument .*sokcet"),
         ({"failover": {}}, "exactly one of command, patroni"),
         ({"command": {}}, "at least one of drain, restore"),
@@ -117,6 +137,9 @@ def test_health_checks():
         ({}, "exactly one of uri, command, port, service"),
         ({"port": 1, "service": "x"}, "exactly one of"),
         ({"prot": 1}, "there is no argument prot"),
+        ({"port": 0}, "0 is not a port"),
+        ({"service": "-H root@elsewhere"}, "a unit of systemd"),
+        ({"uri": {"url": "http://x/", "method": "GET /"}}, "a method of HTTP"),
         ("x", "expected one of"),
         ({"port": 1, "interval": 0}, "at least 1 second"),
     ):
@@ -158,6 +181,27 @@ def placed(kind, _arguments):
     return {"file": f"{kind}.yml", "host": None, "by_tasks": kind == "tasks", "own_kind": False}
 
 
+def known_as(kind, arguments):
+    return identity_of(kind, arguments, "web-0", kind == "ring")
+
+
+def known(steps):
+    return list(zip(steps, numbered(known_as(step.kind, step.arguments) for step in steps), strict=True))
+
+
+def drain_work(steps, journal):
+    return work_to_drain(known(steps), journal, known_as, placed)
+
+
+def restore_work(journal, steps, health=False):
+    """With these steps of the user's; what was done on the host itself may be undone from the journal."""
+
+    def from_journal(record):
+        return None if record["kind"] in ("tasks", "ring") else Step(record["kind"], record["arguments"])
+
+    return work_to_restore(journal, lambda _event: known(steps), known_as, from_journal, health, placed)
+
+
 def journal_with(*records, state="draining"):
     data = begun(None, [], "r", "b", "t")
     recorded(data, [{"before": {}, **record} for record in records], "t")
@@ -174,7 +218,7 @@ def record(number, step, status="done"):
 
 
 def test_a_new_drain_does_all():
-    work = work_to_drain([LOG, TASKS, COMMAND], journal_with(), placed)
+    work = drain_work([LOG, TASKS, COMMAND], journal_with())
     assert [(item["number"], item["finished"], item["final"]) for item in work] == [
         (1, [], None),
         (2, [], None),
@@ -184,17 +228,17 @@ def test_a_new_drain_does_all():
 
 def test_what_is_done_is_left_out_and_what_was_removed_is_kept():
     journal = journal_with(record(1, LOG), record(2, COMMAND, "failed"))
-    work = work_to_drain([TASKS, COMMAND], journal, placed)
+    work = drain_work([TASKS, COMMAND], journal)
     assert [(item["kind"], item["number"]) for item in work] == [("tasks", 3), ("command", 2)]
 
 
 def test_two_equal_steps_are_two():
-    work = work_to_drain([LOG, LOG], journal_with(record(1, LOG)), placed)
+    work = drain_work([LOG, LOG], journal_with(record(1, LOG)))
     assert [item["number"] for item in work] == [2]
 
 
 def test_tasks_at_the_end_need_a_last_write():
-    work = work_to_drain([TASKS], journal_with(), placed)
+    work = drain_work([TASKS], journal_with())
     assert [(item["kind"], item["finished"], item["final"]) for item in work] == [
         ("tasks", [], None),
         ("journal", [1], "drained"),
@@ -203,17 +247,18 @@ def test_tasks_at_the_end_need_a_last_write():
 
 
 def test_nothing_to_do():
-    assert [item["kind"] for item in work_to_drain([], journal_with(), placed)] == ["journal"]
-    assert work_to_drain([LOG], journal_with(record(1, LOG), state="drained"), placed) == []
+    assert [item["kind"] for item in drain_work([], journal_with())] == ["journal"]
+    assert drain_work([LOG], journal_with(record(1, LOG), state="drained")) == []
 
 
 def test_restore_goes_backwards_and_skips_what_has_nothing_to_undo():
     journal = journal_with(
         record(1, LOG), record(2, COMMAND), record(3, TASKS, "started"), record(4, COMMAND, "undone")
     )
-    work = work_to_restore(journal, False, placed)
+    work, left_over = restore_work(journal, [LOG, COMMAND, TASKS, COMMAND])
+    assert left_over == []
     assert [(item["number"], item["finished"], item["final"]) for item in work] == [(3, [], None), (2, [1], "closed")]
-    with_health = work_to_restore(journal, True, placed)
+    with_health, _left_over = restore_work(journal, [LOG, COMMAND, TASKS, COMMAND], health=True)
     assert [(item["kind"], item["final"]) for item in with_health][-1] == ("journal", "closed")
     assert with_health[-1]["finished"] == [1]
 
@@ -221,8 +266,56 @@ def test_restore_goes_backwards_and_skips_what_has_nothing_to_undo():
 def test_positions_count_what_is_left():
     """A host with less to do must not have items that another has later in its list."""
     journal = journal_with(record(1, LOG), record(2, COMMAND))
-    assert [item["position"] for item in work_to_drain([LOG, COMMAND, TASKS], journal, placed)] == [0, 1]
-    assert [item["position"] for item in work_to_restore(journal, True, placed)] == [0, 1]
+    assert [item["position"] for item in drain_work([LOG, COMMAND, TASKS], journal)] == [0, 1]
+    assert [item["position"] for item in restore_work(journal, [LOG, COMMAND], health=True)[0]] == [0, 1]
+
+
+def balancer(**more):
+    return Step(
+        "load_balancer", {"haproxy": {"backend": "web", "server": "web-0", "host": "lb1", "timeout": 60, **more}}
+    )
+
+
+def test_a_step_is_known_again_by_what_it_acts_on():
+    journal = journal_with(record(1, balancer()))
+    work, left_over = restore_work(journal, [LOG, balancer(timeout=5, socket="/other.sock")])
+    assert left_over == []
+    # What is done comes from the user's step.
+    assert (work[0]["number"], work[0]["arguments"]["haproxy"]["timeout"]) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        [],
+        [balancer(server="web-1")],
+        [balancer(backend="api")],
+        [balancer(host="lb2")],
+        [balancer(host=None)],
+        [balancer(host="web-0")],
+    ],
+)
+def test_a_deed_on_another_machine_is_never_undone_from_the_journal(now):
+    journal = journal_with(record(1, balancer()))
+    work, left_over = work_to_restore(journal, lambda _event: known(now), known_as, lambda _record: None, False, placed)
+    assert [step["number"] for step in left_over] == [1]
+    assert in_short(left_over[0]["acts_on"]) == "load_balancer.haproxy web web-0 on lb1"
+    assert [(item["kind"], item["final"]) for item in work] == [("journal", "left")]
+
+
+def test_steps_are_resolved_for_the_event_that_the_journal_kept():
+    journal = journal_with(record(1, COMMAND), record(2, TASKS))
+    journal["events"] = [{"id": "A"}, {"id": "B"}]
+    journal["steps"][0]["event"], journal["steps"][1]["event"] = "B", "A"
+    asked = []
+
+    def steps_for(event):
+        asked.append(event["id"])
+        return known([COMMAND, TASKS])
+
+    work, _left_over = work_to_restore(journal, steps_for, known_as, lambda _record: None, False, placed)
+    assert asked == ["A", "B"]
+    assert [item.get("event") for item in work] == [{"id": "A"}, {"id": "B"}]
 
 
 @pytest.mark.parametrize(
@@ -257,19 +350,26 @@ STEPS = st.lists(st.sampled_from([LOG, COMMAND, TASKS, Step("services", {"names"
 
 @given(STEPS, STEPS, st.integers(0, 8))
 def test_a_restore_undoes_each_step_once_whatever_was_interrupted(first, second, stop):
-    """Drain some, be stopped, drain another list, restore: every step of the journal is undone exactly once."""
+    """Drain some, be stopped, drain another list, restore with that: every step of the journal is undone exactly once.
+
+    What only the first list had is undone from the journal where it was done on the host itself, and else told.
+    """
     journal = journal_with()
     for steps, count in ((first, stop), (second, None)):
-        for item in work_to_drain(steps, journal, placed)[:count]:
+        for item in drain_work(steps, journal)[:count]:
             records = [{"number": number, "status": "done"} for number in item["finished"]]
             if "number" in item:
                 records.append({**item, "status": "started" if item["by_tasks"] else "done"})
             recorded(journal, records, "t")
     assert all(step["status"] == "done" for step in journal["steps"] if step["kind"] != "tasks")
     undone = []
-    for item in work_to_restore(journal, False, placed):
+    work, left_over = restore_work(journal, second)
+    for item in work:
         undone += [*item["finished"], *([item["number"]] if "number" in item else [])]
-    assert sorted(undone) == [step["number"] for step in journal["steps"]]
+    told = [step["number"] for step in left_over]
+    assert sorted(undone + told) == [step["number"] for step in journal["steps"]]
+    assert {_named(journal, number)[0] for number in told} <= {"tasks"}
+    assert (work[-1]["final"] == "closed") is (not told)
     real = [number for number in undone if not leaves_nothing(*_named(journal, number))]
     assert real == sorted(real, reverse=True)
 

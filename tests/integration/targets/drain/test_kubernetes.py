@@ -22,6 +22,7 @@ RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}
 class Cluster:
     def __init__(self) -> None:
         self.nodes = {name: {"unschedulable": name == "cordoned"} for name in ("plain", "cordoned", "stuck")}
+        self.annotations: dict[str, dict[str, str]] = {name: {} for name in self.nodes}
         self.pods = {
             "app": ("plain", "ReplicaSet", True),
             "agent": ("plain", "DaemonSet", True),
@@ -46,9 +47,14 @@ class Cluster:
             return {"kind": "APIResourceList", "groupVersion": "v1", "resources": resources}
         if node := re.fullmatch("/api/v1/nodes/([a-z]+)", path):
             spec = self.nodes[node.group(1)]
+            annotations = self.annotations[node.group(1)]
             if method == "PATCH":
-                spec.update(json.loads(body)["spec"])
-            return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": node.group(1)}, "spec": spec}
+                change = json.loads(body)
+                spec.update(change.get("spec", {}))
+                for name, value in change.get("metadata", {}).get("annotations", {}).items():
+                    annotations.pop(name, None) if value is None else annotations.update({name: value})
+            metadata = {"name": node.group(1), "annotations": dict(annotations)}
+            return {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": spec}
         if eviction := re.fullmatch("/api/v1/namespaces/default/pods/([a-z-]+)/eviction", path):
             if self.pods[eviction.group(1)][2]:
                 del self.pods[eviction.group(1)]
@@ -138,12 +144,36 @@ def test_drain_look_again_and_restore(tmp_path, cluster):
     assert "Pods are still on the node stuck: guarded" in failed["stuck"]["msg"]
     assert set(cluster.pods) == {"agent", "kubelet-own", "guarded"}
     assert all(node["unschedulable"] for node in cluster.nodes.values())
+    remembered = {name: json.loads(kept["maintenance.azure/drained"]) for name, kept in cluster.annotations.items()}
+    assert {name: (kept["host"], kept["before"]["cordoned"]) for name, kept in remembered.items()} == {
+        "plain": ("plain", False),
+        "cordoned": ("cordoned", True),
+        "stuck": ("stuck", False),
+    }
+    # Root of a drained host says otherwise; the node is believed about itself.
+    for name, lie in (("plain", True), ("cordoned", False)):
+        path = tmp_path / name / "journal.json"
+        journal = json.loads(path.read_text())
+        assert journal["steps"][0]["before"] == {"cordoned": not lie}
+        journal["steps"][0]["before"] = {"cordoned": lie}
+        path.write_text(json.dumps(journal))
 
     restored = play(tmp_path, book, RESTORE, ANSIBLE_COLLECTIONS_PATH=collections_path())
     assert restored.code == 0, restored.output
     # One that was cordoned before we came stays so.
     cordoned = {name: node["unschedulable"] for name, node in cluster.nodes.items()}
     assert cordoned == {"plain": False, "cordoned": True, "stuck": False}
+    assert not any(cluster.annotations.values())
+
+
+def test_a_node_of_another_host_is_left_alone(tmp_path, cluster):
+    cluster.annotations["plain"]["maintenance.azure/drained"] = json.dumps(
+        {"host": "other", "run_id": "r", "before": {}}
+    )
+    run = play(tmp_path, hosts(tmp_path, "plain"), DRAIN, ANSIBLE_COLLECTIONS_PATH=collections_path())
+    assert run.code == 2
+    assert "The node plain was drained for the host other" in run.output
+    assert not cluster.nodes["plain"]["unschedulable"]
 
 
 def test_without_the_collection(tmp_path):

@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A small file that is read with suspicion and replaced as a whole: journals, and records of deeds.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+
+LARGEST_FILE = 16 * 1024 * 1024
+SECONDS_FOR_THE_LOCK = 10
+
+
+class KeptFile:
+    """`name` is what it is called in complaints, `setting` the variable with its path, `error` the class of them."""
+
+    def __init__(self, path, name, setting, error):
+        self.path = os.path.abspath(path)
+        self.folder = os.path.dirname(self.path)
+        self.name = name
+        self.setting = setting
+        self.error = error
+
+    def read(self):
+        """Its bytes, or None where there is none."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return None
+            if error.errno == errno.ELOOP:
+                raise self.error(
+                    "The %s %s is a symbolic link, which is not followed: remove it" % (self.name, self.path)
+                ) from None
+            raise self._failed("read", error) from None
+        with os.fdopen(descriptor, "rb") as kept:
+            self._check_owner(os.fstat(descriptor))
+            return kept.read(LARGEST_FILE + 1)
+
+    def write(self, data, path=None):
+        """Put data as JSON in its place, or at another path of its folder. It is on the disk when this returns."""
+        path = path or self.path
+        temporary = os.path.join(self.folder, ".%s.new" % os.path.basename(path))
+        text = json.dumps(data, indent=1, sort_keys=True).encode("utf-8") + b"\n"
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as new_file:
+                new_file.write(text)
+                new_file.flush()
+                os.fsync(new_file.fileno())
+            os.rename(temporary, path)
+            self._flush_folder()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise self._failed("written", error) from None
+
+    def remove(self):
+        try:
+            os.unlink(self.path)
+            self._flush_folder()
+        except OSError as error:
+            raise self._failed("removed", error) from None
+
+    def make_folder(self):
+        try:
+            if not os.path.isdir(self.folder):
+                os.makedirs(self.folder, 0o700)
+            status = os.stat(self.folder)
+        except OSError as error:
+            raise self._failed("written", error) from None
+        if status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX:
+            raise self.error("The folder of the %s, %s, can be written by everybody" % (self.name, self.folder))
+
+    @contextlib.contextmanager
+    def locked(self):
+        # A lock on the folder leaves no file behind.
+        try:
+            descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._failed("written", error) from None
+        try:
+            patience_ends = time.monotonic() + SECONDS_FOR_THE_LOCK
+            while not self._lock(descriptor):
+                if time.monotonic() > patience_ends:
+                    raise self.error("The %s %s is locked by another process" % (self.name, self.path))
+                time.sleep(0.05)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _lock(self, descriptor):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                return False
+            raise self.error("The folder of the %s can't be locked: %s" % (self.name, error.strerror)) from None
+        return True
+
+    def _check_owner(self, status):
+        if not stat.S_ISREG(status.st_mode):
+            raise self.error("The %s %s is not a file: remove it, or set another path" % (self.name, self.path))
+        if status.st_uid != os.geteuid():
+            raise self.error(
+                "The %s %s belongs to user id %d, not to the user that this task runs as (%d)."
+                " Use the same become user as before" % (self.name, self.path, status.st_uid, os.geteuid())
+            )
+        if status.st_mode & 0o022:
+            raise self.error("The %s %s can be written by others, so it is not believed" % (self.name, self.path))
+
+    def _flush_folder(self):
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _failed(self, verb, error):
+        permission = "Use become, or set %s to a path that this user may write" % self.setting
+        advice = {
+            errno.ENOSPC: "Make room on that disk",
+            errno.EDQUOT: "Make room on that disk",
+            errno.EROFS: "Set %s to a path that can be written" % self.setting,
+            errno.EACCES: permission,
+            errno.EPERM: permission,
+        }.get(error.errno, "Look at the path, or set %s to another one" % self.setting)
+        return self.error(
+            "The %s %s could not be %s: %s. %s, and run again" % (self.name, self.path, verb, error.strerror, advice)
+        )

@@ -1,0 +1,100 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records of what was done on this machine for another host: kept where the deed was done.
+
+A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
+the disk of the host that was drained, and that host can't forge it.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import hashlib
+import json
+import os
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import utc_now
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import KeptFile
+
+VERSION = 1
+
+
+class Record:
+    """The record of one deed: what it acts on, for which host, in which run.
+
+    `deed` is {acts_on, host, vm, events, type}; `acts_on` is what tells one deed from another.
+    """
+
+    def __init__(self, folder, deed, run_id, predict_only=False):
+        name = hashlib.sha256(json.dumps(deed["acts_on"], sort_keys=True).encode("utf-8")).hexdigest()[:32]
+        self.file = KeptFile(os.path.join(_expanded(folder), name + ".json"), "record", "drain_records", StepError)
+        self.deed = deed
+        self.run_id = run_id
+        self.predict_only = predict_only
+
+    def claimed(self, look):
+        """Make the deed this run's own, and return what was found before it: as kept, or by a look."""
+        if self.predict_only:
+            kept = self._kept()
+            return kept["before"] if kept else look()
+        self.file.make_folder()
+        with self.file.locked():
+            kept = self._kept()
+            before = kept["before"] if kept else look()
+            events = (kept["events"] if kept else []) + self.deed["events"]
+            data = dict(self.deed, version=VERSION, run_id=self.run_id, before=before)
+            data.update(events=sorted(set(events)), at=kept["at"] if kept else utc_now())
+            self.file.write(data)
+        return before
+
+    def check(self):
+        """Somebody may have taken the host over, and put all right, since this run claimed the deed."""
+        kept = self._kept()
+        if kept is None or kept["run_id"] != self.run_id:
+            whose = "is gone" if kept is None else "is of another run now (%s)" % kept["run_id"]
+            raise StepError("The record %s %s, so nothing was done here" % (self.file.path, whose))
+
+    def forget(self):
+        if not self.predict_only:
+            self.file.remove()
+
+    def _kept(self):
+        text = self.file.read()
+        if text is None:
+            return None
+        kept = understood(text)
+        if kept is None:
+            raise StepError(
+                "The record %s can't be understood, so it is not known what was found before. Put right by hand what it"
+                " tells, and remove it" % self.file.path
+            )
+        if kept["host"] != self.deed["host"]:
+            raise StepError(
+                "It was drained for the host %s (record %s). Return that one to service first; if there is no such host"
+                " any more, put it right by hand and remove the record" % (kept["host"], self.file.path)
+            )
+        return kept
+
+
+def understood(text):
+    """What a record holds, or None where it is none."""
+    try:
+        kept = json.loads(text.decode("utf-8"))
+    except ValueError:
+        return None
+    texts = ("host", "vm", "type", "run_id", "at")
+    whole = (
+        isinstance(kept, dict)
+        and kept.get("version") == VERSION
+        and all(isinstance(kept.get(name), str) for name in texts)
+        and isinstance(kept.get("before"), (dict, type(None)))
+        and isinstance(kept.get("acts_on"), dict)
+        and isinstance(kept.get("events"), list)
+        and all(isinstance(event, str) for event in kept["events"])
+    )
+    return kept if whole else None
+
+
+def _expanded(path):
+    return os.path.expanduser(os.path.expandvars(path))

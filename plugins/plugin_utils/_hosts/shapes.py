@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each host half may answer. A key that is not here never reaches a result."""
+
+from __future__ import annotations
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import STATES, STATUSES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
+    flag,
+    list_of,
+    mapping,
+    maybe,
+    message,
+    number,
+    one_of,
+    record,
+    text,
+    whole_number,
+)
+
+_SHORT = maybe(message)
+
+# What the metadata service said, as it came. Its headers and the host's clock are of no use here.
+_SERVICE_ANSWER = record({"status": whole_number, "body": text})
+EXCHANGE = record(
+    {
+        "answers": record(
+            {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)},
+            {"sent": flag, "problem": maybe(record({"message": message, "unclear": flag}))},
+        )
+    },
+)
+
+# An event as `maintenance_status` has it, out of a journal.
+_EVENT = record(
+    {},
+    {
+        "id": message,
+        "type": message,
+        "status": message,
+        "source": _SHORT,
+        "resource_type": _SHORT,
+        "resources": list_of(message),
+        "not_before": _SHORT,
+        "seconds_left": maybe(number),
+        "duration_seconds": maybe(number),
+        "description": maybe(text),
+        "affects_this_host": maybe(flag),
+    },
+)
+_JOURNAL_STEP = record(
+    {
+        "number": whole_number,
+        "kind": message,
+        "arguments": mapping,
+        "before": maybe(mapping),
+        "status": one_of(STATUSES),
+    },
+    {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT},
+)
+_JOURNAL = record(
+    {"state": one_of((*STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},
+    {
+        "version": whole_number,
+        "run_id": _SHORT,
+        "boot_id": _SHORT,
+        "started_at": _SHORT,
+        "drained_at": _SHORT,
+        "restored_at": _SHORT,
+    },
+)
+JOURNAL = record({"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message})
+
+_HEALTH = record({"check": mapping, "ok": flag, "said": message})
+_ONE_STEP = {
+    "changed": flag,
+    "before": maybe(mapping),
+    "done": list_of(message),
+    "remarks": list_of(message),
+    "state": maybe(one_of((*STATES, "restored"))),
+    "drained_at": _SHORT,
+    "restored_at": _SHORT,
+    "boot_id": _SHORT,
+    "now": message,
+    "step": record(
+        {"number": whole_number, "kind": message, "status": one_of(STATUSES), "before": maybe(mapping)},
+        {"seconds": number},
+    ),
+    "health": list_of(_HEALTH),
+}
+# Of several steps, the last may have failed.
+_RESULT = record({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message})
+STEP = record(
+    {"changed": flag},
+    {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL)},
+)
+
+_OWNER = record(
+    {
+        "run_id": message,
+        "controller": message,
+        "host": message,
+        "pid": whole_number,
+        "process_start": message,
+        "user": message,
+        "note": message,
+        "taken_at": message,
+        "expires_at": message,
+    },
+    {"seconds_left": whole_number, "reason": message},
+)
+LOCK = record(
+    {"held": flag, "changed": flag, "renewed": flag, "holder": maybe(_OWNER), "took_over_from": maybe(_OWNER)},
+)

@@ -1,0 +1,10 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the hosts of these tests have."""
+
+from __future__ import annotations
+
+from drain_fixtures import haproxy, listener
+
+__all__ = ["haproxy", "listener"]
