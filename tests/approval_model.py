@@ -25,6 +25,8 @@ FATES = {
     "unreachable": False,
     "reading fails": False,
     "post turned away": False,
+    "post answered 500": False,
+    "takes one at a time": True,
     "answer lost after arrival": True,
     "answer lost before arrival, works again": True,
     "connection cut after arrival": True,
@@ -83,6 +85,10 @@ class ModelService:
             return Sent(reading)
         if self.fate == "post turned away":
             return Sent(reading, problem="HTTP 503")
+        if self.fate == "post answered 500":
+            return Sent(reading, problem="HTTP 500", unclear=True)
+        if self.fate == "takes one at a time" and len(event_ids) > 1:
+            return Sent(reading, problem="HTTP 400")
         if self.fate == "answer lost before arrival, works again":
             self.fate = "works"
             return Sent(reading, problem="reset", unclear=True)
@@ -116,7 +122,7 @@ def approve_from(world, folder, host, fate, batch, drained, service_type=ModelSe
         wanted=options.pop("wanted", {}).get(host),
         drained=lambda reading: drained,
         others=lambda: {other: other for other in batch if other != host},
-        timeout=100,
+        timeout=20,
         clock=lambda: world.now,
         sleep=sleep,
         **options,

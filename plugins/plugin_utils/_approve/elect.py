@@ -44,14 +44,16 @@ class Election:
     def turn(self, event_ids: Sequence[str], seconds: float) -> Iterator[dict[str, Record]]:
         """Have these events for ourselves; changes to the records are kept when the block ends.
 
-        The locks are the kernel's: a process that dies gives its own back.
+        The locks are the kernel's: a process that dies gives its own back. Who waits does so for as long as others get
+        on with it: each that gives way leaves a mark.
         """
-        deadline = time.monotonic() + seconds
+        began = time.time()
         with contextlib.ExitStack() as locks:
             # Always in the same order, so that two hosts with two events never wait for each other.
             for event_id in sorted(set(map(canonical_id, event_ids))):
-                handle = locks.enter_context(self._path(event_id).with_suffix(".lock").open("a"))
-                _lock(handle.fileno(), deadline)
+                path = self._path(event_id)
+                handle = locks.enter_context(path.with_suffix(".lock").open("a"))
+                _lock(handle.fileno(), path, began, seconds)
             records = {canonical_id(event_id): self.record(event_id) for event_id in event_ids}
             try:
                 yield records
@@ -98,7 +100,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _lock(descriptor: int, deadline: float) -> None:
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _lock(descriptor: int, record: Path, began: float, seconds: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,6 +115,6 @@ def _lock(descriptor: int, deadline: float) -> None:
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
-        if time.monotonic() >= deadline:
+        if time.time() >= max(began, _changed_at(record)) + seconds:
             raise Occupied
         time.sleep(SECONDS_BETWEEN_LOOKS)

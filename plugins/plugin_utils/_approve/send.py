@@ -25,6 +25,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
 SECONDS_TO_SETTLE = 10
+# Who is turned away so often lets another host try, if there is one: they wait for us meanwhile.
+TRIES_BEFORE_GIVING_WAY = 2
 SECONDS_BETWEEN_READINGS = 1.0
 
 
@@ -64,6 +66,13 @@ class Approver:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     reading: Reading = dataclasses.field(init=False)
+    # Tries after which an approval was not there, and what the service said to the last of them.
+    fruitless: int = 0
+    last_problem: str = ""
+    # One of several approvals that are sent together may spoil all of them.
+    one_at_a_time: bool = False
+    # Event id -> what went wrong for good with its approval from here.
+    problems: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def run(self) -> Approval:
         ours: list[str] | None = None
@@ -112,12 +121,12 @@ class Approver:
         events = {canonical_id(event["id"]): event for event in judgement.approvable}
         try:
             with self.election.turn(list(events), self.timeout) as records:
-                judgement, problem = self._send_what_is_ours(judgement, asked, records, approval)
+                judgement = self._send_what_is_ours(judgement, asked, records, approval)
                 for event_id, record in records.items():
                     if record.sent_by:
                         approval.leaders[events[event_id]["id"]] = record.sent_by
-                    elif problem and self.sender in record.failed:
-                        self._leave_to_others(events[event_id], record, problem, approval)
+                    elif event_id in self.problems and self.sender in record.failed:
+                        self._leave_to_others(events[event_id], record, self.problems[event_id], approval)
         except Occupied:
             names = ", ".join(event["id"] for event in events.values())
             approval.problems.append(
@@ -128,13 +137,15 @@ class Approver:
 
     def _send_what_is_ours(
         self, judgement: Judgement, asked: Sequence[str], records: dict[str, Record], approval: Approval
-    ) -> tuple[Judgement, str]:
-        """Send until nothing is left for us to send. Returns the newest judgement, and what went wrong for good."""
+    ) -> Judgement:
+        """Send until nothing is left for us to send. Returns the newest judgement."""
         deadline = self.clock() + self.timeout
         while True:
             ours = [event for event in judgement.approvable if self._is_ours(event, records)]
             if not ours:
-                return judgement, ""
+                return judgement
+            if self.one_at_a_time:
+                ours = ours[:1]
             own = {event["id"]: records[canonical_id(event["id"])] for event in ours}
             problem = self._step(own, deadline)
             sent = [i for i, record in own.items() if record.sent_by == self.sender]
@@ -142,14 +153,22 @@ class Approver:
             approval.times.update((i, {"approved_at": iso_time(time.time())}) for i in sent)
             # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
             judgement = self._judge(asked)
-            if not problem and self.clock() > deadline and any(record.sent_by is None for record in own.values()):
-                problem = self._give_up(own, f"No clear answer within the timeout of {self.timeout} s.")
+            if not problem and any(record.sent_by is None for record in own.values()):
+                if self.clock() > deadline:
+                    problem = self._give_up(own, f"No clear answer within the timeout of {self.timeout} s.")
+                elif self.fruitless >= TRIES_BEFORE_GIVING_WAY and self._others_can(ours, records):
+                    problem = self._give_up(own, self.last_problem)
             if problem:
-                return judgement, problem
+                self.problems.update((canonical_id(event_id), problem) for event_id in own)
+
+    def _others_can(self, events: Iterable[Event], records: dict[str, Record]) -> bool:
+        return all(self._successors(event, records[canonical_id(event["id"])]) for event in events)
 
     def _is_ours(self, event: Event, records: dict[str, Record]) -> bool:
         record = records.get(canonical_id(event["id"]))
-        return record is not None and leader_of(record, self.sender, self.insist) == self.sender != record.sent_by
+        if record is None or canonical_id(event["id"]) in self.problems:
+            return False
+        return leader_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
     def _step(self, own: dict[str, Record], deadline: float) -> str:
         """One step towards having all of these sent. Returns what went wrong for good."""
@@ -172,10 +191,15 @@ class Approver:
             _forget_unclear(own)
             return self._give_up(own, str(failure))
         self.reading = answer.reading
+        self.last_problem = answer.problem or self.last_problem
         if answer.sent or (answer.unclear and not self.mind_lost_answers):
             _note_sent(own, self.sender)
         elif not answer.unclear:
             _forget_unclear(own)
+            if answer.problem and len(own) > 1:
+                # One of them may be gone, and the service then takes none: each for itself.
+                self.one_at_a_time = True
+                return ""
             if answer.problem:
                 return self._give_up(own, answer.problem)
             # The document is another one. Many hosts of a group may be approving: do not ask in a hurry.
@@ -190,7 +214,8 @@ class Approver:
 
     def _settle(self, own: dict[str, Record], deadline: float) -> str:
         """Find out by reading whether an approval arrived whose answer was lost. Returns why that can't be done."""
-        ends = min(deadline, self.clock() + SECONDS_TO_SETTLE)
+        # Well before the others, who wait as long as we may try, lose their patience.
+        ends = min(deadline, self.clock() + min(SECONDS_TO_SETTLE, self.timeout / 6))
         trouble = ""
         while True:
             try:
@@ -211,17 +236,21 @@ class Approver:
             return self._give_up(own, f"Whether an approval arrived could not be found out. {trouble}")
         # Still Scheduled: sending again does no harm, the service takes an approval twice.
         _forget_unclear(own)
+        self.fruitless += 1
         return ""
 
     def _has_begun(self, event_id: str) -> bool:
         return outcome_of(event_id, self.reading.status["events"]) != "Scheduled"
 
     def _leave_to_others(self, event: Event, record: Record, problem: str, approval: Approval) -> None:
-        others = successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
+        others = self._successors(event, record)
         if others:
             approval.left_to[event["id"]] = others
         else:
             approval.problems.append(f"{event['type']} {event['id']} could not be approved. {problem}")
+
+    def _successors(self, event: Event, record: Record) -> list[str]:
+        return successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
 
 
 def _note_sent(own: dict[str, Record], sender: str) -> None:

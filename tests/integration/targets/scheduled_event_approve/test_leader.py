@@ -119,6 +119,19 @@ def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, fork
         assert results["web_1"]["left_to"] == {"A1": ["web_2"]}
 
 
+@pytest.mark.parametrize("bad", [1, 2])
+def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
+    """The others must not run out of patience while it tries."""
+    for name in HOSTS[:bad]:
+        simulator.fault(vm=name, kind="status", status=500, seconds=120, method="POST")
+    options = {"drained": "{{ groups.all }}", "timeout": 20}
+    task = {"name": "Approve", "maintenance.azure.scheduled_event_approve": options}
+    outcome = play(tmp_path, hosts(tmp_path, simulator), task)
+    assert outcome.code == 0, outcome.output
+    assert_approved_once(simulator)
+    assert posts(simulator)[-1][0] in HOSTS[bad:]
+
+
 def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
     simulator.fault(kind="status", status=400, seconds=60, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
