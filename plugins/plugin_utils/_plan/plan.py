@@ -173,7 +173,8 @@ def _entry(
         "not_believed_of": not_believed_of,
     }
     entry.update(_most_careful(entry, seen.accounts, rules))
-    entry["approvable"] = entry["action"] != "ignore" and not seen.started and (not strangers or uncovered == "allow")
+    may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
+    entry["approvable"] = may_start and (not strangers or uncovered == "allow")
     entry["steps"] = _steps(entry)
     return entry
 
@@ -204,7 +205,7 @@ def _steps(entry: dict[str, t.Any]) -> list[str]:
         return []
     steps = []
     # Once an event has started, a drain comes too late; what is drained stays so until it is over.
-    drains = entry["action"] == "drain" and entry["status"] != "Started"
+    drains = entry["action"] == "drain" and entry["status"] != "Started" and bool(entry["shown_by"])
     if drains:
         steps.append("drain")
     if entry["approvable"]:
