@@ -39,8 +39,7 @@ def settle_claims(
     for name, hosts in by_name.items():
         inventory = inventory_of(hosts)
         for rivals in _rivals(hosts, scopes, inventory):
-            true = _the_one(rivals, [_told(host, name, scopes[host], inventory.get(host)) for host in rivals])
-            true = true or _the_one(rivals, [_is_called(host, name, inventory.get(host)) for host in rivals])
+            true = _the_one(rivals, name, scopes, inventory)
             claims.append(Claim(name, true, [host for host in rivals if host != true]))
     return claims
 
@@ -57,12 +56,19 @@ def _rivals(
     return [group for group in together if len(group) > 1]
 
 
-def _the_one(hosts: Sequence[str], said: Iterable[bool]) -> str | None:
-    found = [host for host, yes in zip(hosts, said, strict=True) if yes]
+def _the_one(
+    rivals: Sequence[str],
+    name: str,
+    scopes: Mapping[str, str | None],
+    inventory: Mapping[str, Mapping[str, t.Any]],
+) -> str | None:
+    said = [host for host in rivals if _told(name, scopes[host], inventory.get(host))]
+    # What a host is called counts where no variable says anything.
+    found = said or [host for host in rivals if _is_called(host, name, inventory.get(host))]
     return found[0] if len(found) == 1 else None
 
 
-def _told(host: str, name: str, scope: str | None, variables: Mapping[str, t.Any] | None) -> bool:
+def _told(name: str, scope: str | None, variables: Mapping[str, t.Any] | None) -> bool:
     """Whether a variable says that the host is the VM of this name, and none that it is of another resource group."""
     told = _first_text(variables, CLAIM_VARIABLES)
     if told is None or canonical_name(told) != name or not same_scope(scope, inventory_scope(variables)):

@@ -216,6 +216,12 @@ def test_where_the_inventory_does_not_tell_both_are_refused():
     assert plan["refused"][0]["uncovered"] == ["db1"]
     (doubt,) = plan["not_believed"]
     assert (doubt["hosts"], doubt["wrong"]) == (["a", "b"], True)
+    named_twice = {
+        "web-0": fleet["web-0"],
+        "db1": host("db1", shared, maintenance_vm_name="db1"),
+        "b": host("db1", shared, maintenance_vm_name="db1"),
+    }
+    assert drained_by(plan_of(named_twice)) == {"web-0"}
     # What is drained there is returned to service, unless it has begun there.
     assert plan["restore_first"] == ["a", "b"]
     begun = event("E", "web-0", "db1", status="Started")
