@@ -47,8 +47,9 @@ options:
         the approval. Instead of them an Azure resource id in C(id) or C(resource_id) will do, as an inventory of
         C(azure.azcollection.azure_rm) has it.
       - A host that is known to be of another resource group or subscription never counts.
-      - Of two hosts that claim to be one VM only the one counts that the inventory says it is, by C(maintenance_vm_name),
-        by C(name) and resource group, or by its inventory name. Where it does not say that, neither counts.
+      - Of two hosts that claim to be one VM only the one counts that the inventory says it is, by
+        C(maintenance_vm_name), by C(name) and resource group, or by its inventory name. Where it does not say that,
+        neither counts.
       - This host itself always counts for its own name, if it is in the list.
     type: list
     elements: str
