@@ -91,9 +91,13 @@ def inventory(folder: Path, hosts: dict[str, dict[str, Any]], name: str = "hosts
 
 
 def fleet_inventory(folder: Path, simulator: Any, **host_vars: Any) -> Path:
-    """Every VM of a simulator as a host of its own name, with its own endpoint."""
+    """Every VM of a simulator as a host of its own name, with its own endpoint, and where Azure has it."""
     return inventory(
-        folder, {vm: {"maintenance_endpoint": url, **host_vars} for vm, url in simulator.endpoints.items()}
+        folder,
+        {
+            vm: {"maintenance_endpoint": url, **simulator.azure_variables(vm), **host_vars}
+            for vm, url in simulator.endpoints.items()
+        },
     )
 
 

@@ -53,15 +53,16 @@ class RollFleet:
             self.folder,
             {
                 host: {
-                    "maintenance_endpoint": url,
+                    "maintenance_endpoint": self.simulator.endpoints.get(host, ""),
                     "drain_journal": str(self.journal(host)),
                     "maintenance_lock_path": str(self.folder / f"{host}.lock"),
                     "drain_steps": [
                         {"command": {"drain": self.note("drain", host), "restore": self.note("restore", host)}}
                     ],
-                    **self.host_vars[host],
+                    **variables,
                 }
-                for host, url in self.simulator.endpoints.items()
+                # Also hosts that are no VM of the simulator, and have an endpoint of their own.
+                for host, variables in self.host_vars.items()
             },
         )
 

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import urllib.parse
+import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,6 +207,18 @@ class Simulator(SimulatorControl):
     def endpoint(self, vm: str) -> str:
         """The base URL of this VM's metadata service."""
         return self._endpoints[vm]
+
+    def azure_variables(self, vm: str) -> dict[str, str]:
+        """What an inventory made from Azure, such as azure_rm's, says about where this VM is."""
+        specs = {spec["name"]: spec for spec in self.fleet.get("vms", [])}
+        spec = specs.get(vm.rpartition("/")[2], {})
+        group = self.fleet.get("groups", {}).get(spec.get("group"), {})
+        default = f"rg-{spec.get('group') or 'simulated'}"
+        subscription = str(uuid.uuid5(uuid.NAMESPACE_URL, "maintenance.azure/simulator/subscription"))
+        return {
+            "resource_group": spec.get("resource_group", group.get("resource_group", default)),
+            "subscription_id": spec.get("subscription_id", group.get("subscription_id", subscription)),
+        }
 
     @property
     def endpoints(self) -> dict[str, str]:

@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import drained_vms, ready_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
+    DRAINED_VARIABLES,
+    drained_vms,
+    never_told,
+    not_shown,
+    ready_hosts,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Event, outcome_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
@@ -24,6 +31,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_serv
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
 
 
 class ActionModule(WaitAction):
@@ -47,6 +55,7 @@ class ActionModule(WaitAction):
             drained=self._drained_vms,
             others=self._vms_of_the_batch,
             timeout=self.options["timeout"],
+            not_shown=self._not_shown,
             allow_uncovered=self.options["uncovered"] == "allow",
             insist=self.options["leader"] == "self",
             predict_only=self._task.check_mode,
@@ -71,19 +80,43 @@ class ActionModule(WaitAction):
             options["drained"] = [self.task_vars["inventory_hostname"]]
         return options
 
-    def _variables_of(self, hosts: list[str], journals: str | None = None) -> dict[str, dict[str, t.Any]]:
+    def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
-            names = (*NAME_VARIABLES, journals) if journals else NAME_VARIABLES
-            return needed_vars(hosts, self.task_vars["hostvars"], names)
+            return needed_vars(hosts, self.task_vars["hostvars"], (*NAME_VARIABLES, *more), texts=DRAINED_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
 
-    def _drained_vms(self, reading: Reading) -> list[str]:
-        drained = [str(host) for host in self.options["drained"]]
+    @functools.cached_property
+    def _drained_hosts(self) -> tuple[list[str], dict[str, dict[str, t.Any]]]:
+        """Who is ready by what the user and the journals say, and the variables of these hosts."""
         journals = self.options["journals"]
-        host_vars = self._variables_of([host for host in drained if journals or host != self.sender], journals)
-        drained = ready_hosts(drained, host_vars, journals)
+        drained = [str(host) for host in self.options["drained"]]
+        # Nobody else: then nothing of this host's variables matters, and they take time.
+        needed = [*drained, self.sender] if journals or set(drained) - {self.sender} else []
+        host_vars = self._variables_of(needed, *filter(None, [journals]))
+        return ready_hosts(drained, host_vars, journals), host_vars
+
+    def _drained_vms(self, reading: Reading) -> list[str]:
+        drained, host_vars = self._drained_hosts
         return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name)
+
+    def _hints(self) -> list[str]:
+        hosts = never_told(*self._drained_hosts, self.sender)
+        if not hosts:
+            return []
+        hint = (
+            f"In drained, but not known to be any VM: {some_of(hosts)}. Read them before, so that they have a"
+            " maintenance_status, or give them the variables resource_group and subscription_id."
+        )
+        return [hint]
+
+    def _not_shown(self, reading: Reading) -> dict[str, list[str]]:
+        """Where journals are looked at, the readings are as well: both were made by the run that asks."""
+        if not self.options["journals"]:
+            return {}
+        drained, host_vars = self._drained_hosts
+        others = [host for host in drained if host != self.sender]
+        return not_shown(others, host_vars, [event["id"] for event in reading.status["events"]])
 
     def _vms_of_the_batch(self) -> dict[str, str]:
         """VM names of the hosts that may still run this task after us; none where it runs only here."""
@@ -126,6 +159,9 @@ class ActionModule(WaitAction):
             result["left_to"] = approval.left_to
         if failures:
             result["failed"] = True
+        hints = self._hints() if approval.refused else []
+        if hints:
+            result["warnings"] = hints
         if self._task.diff:
             result["diff"] = self._diff(approval, decided_on, last)
         return result

@@ -13,6 +13,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
+    IDENTITY_VARIABLES,
     PLAN_VARIABLES,
     make_plan,
     with_journal,
@@ -38,6 +39,9 @@ def plan(
             others = [str(host) for host in hostvars if host not in set(names)]
             return hosts_by_vm_name(others, needed_vars(others, hostvars, NAME_VARIABLES))
 
+        def inventory_of(rivals: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
+            return needed_vars(rivals, hostvars, (), texts=IDENTITY_VARIABLES)
+
         variables = needed_vars(names, hostvars, PLAN_VARIABLES)
         made = make_plan(
             names,
@@ -47,8 +51,11 @@ def plan(
             drained=with_journal(variables) if drained is None else host_names(drained),
             uncovered=uncovered,
             elsewhere=elsewhere,
+            inventory_of=inventory_of,
+            read_again=first_wave_only,
             now=time.time(),
         )
+        made["later"] = [host for wave in made["waves"][1:] for host in wave["hosts"]] if first_wave_only else []
         if first_wave_only:
             made["waves"] = made["waves"][:1]
         made["lines"] = render_plan(made, int(width))

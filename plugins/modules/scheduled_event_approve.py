@@ -38,14 +38,26 @@ options:
   drained:
     description:
       - The inventory hosts that are ready to be interrupted. By default this host alone.
+      - This module believes what is in this list. It does not look whether anything was drained there. The roles
+        do that, they look into the journals of the hosts.
       - A host stands for the VM that its C(maintenance_status.this_host.vm_name) names, else its variable
         C(maintenance_vm_name), else its inventory name.
+      - Two resource groups may hold VMs of one name. So a host that was never read, and has no C(maintenance_status),
+        stands for a VM only if its variables C(resource_group) and C(subscription_id) are those of the VM that sends
+        the approval. Instead of them an Azure resource id in C(id) or C(resource_id) will do, as an inventory of
+        C(azure.azcollection.azure_rm) has it.
+      - A host that is known to be of another resource group or subscription never counts.
+      - Of two hosts that claim to be one VM only the one counts that the inventory says it is, by
+        C(maintenance_vm_name), by C(name) and resource group, or by its inventory name. Where it does not say that,
+        neither counts.
+      - This host itself always counts for its own name, if it is in the list.
     type: list
     elements: str
   journals:
     description:
       - A variable of the hosts in O(drained), with what M(maintenance.azure.drain_journal) returned for them. Then only
-        those of them count whose journal says that they are drained.
+        those of them count whose journal says that they are drained, and whose own C(maintenance_status), where they
+        have one, shows the event.
     type: str
   uncovered:
     description:
@@ -90,6 +102,10 @@ seealso:
 EXAMPLES = r"""
 - name: Let the maintenance of this VM begin, now that it is drained
   maintenance.azure.scheduled_event_approve:
+
+- name: Read all hosts of the batch, so that it is known which VMs they are
+  maintenance.azure.scheduled_event_info:
+  register: maintenance_status
 
 - name: Approve for a whole batch of drained hosts, and wait until it is over
   maintenance.azure.scheduled_event_approve:
@@ -142,7 +158,7 @@ refused:
       description: The event's id.
       type: str
     uncovered:
-      description: The VMs that it names and that are not in O(drained).
+      description: The VMs that it names and that no host in O(drained) is known to be.
       type: list
       elements: str
     reason:

@@ -6,13 +6,22 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import events_of, was_read
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import CLAIM_VARIABLES, settle_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
+    SCOPE_VARIABLES,
+    inventory_scope,
+    same_scope,
     scope_of,
     this_host_of,
     vm_name_of,
 )
+
+# Host variables that say which VM a host in `drained` stands for, beside `maintenance_status`.
+DRAINED_VARIABLES = tuple(dict.fromkeys((*CLAIM_VARIABLES, *SCOPE_VARIABLES)))
 
 
 def ready_hosts(
@@ -36,16 +45,63 @@ def drained_vms(
 ) -> list[str]:
     """The VM names that count as drained for an event that `reader` was shown.
 
-    The reader's own name is the one that it was just told. A host that is known to be of another resource group is
-    a VM of the same name, not the same VM.
+    The reader's own name is the one that it was just told. Of the others, one that is known to be of another resource
+    group is a VM of the same name, not the same VM. One that was never read is taken for the VM of its name only if the
+    inventory says that it is of the reader's resource group. Of hosts that claim to be one VM only the one counts that
+    the inventory says it is.
     """
-    here = scope_of(this_host) if this_host else None
-    names = []
+    listed = list(drained)
+    hosts = [host for host in listed if host != reader]
+    here = scope_of(this_host or {}) or inventory_scope(host_vars.get(reader))
+    refused = _with_false_claims(hosts, host_vars, reader, this_vm, here)
+    names = [this_vm] if reader in listed else []
+    return names + [
+        vm_name_of(host, host_vars[host])
+        for host in hosts
+        if host not in refused and _may_be_here(host_vars[host], here)
+    ]
+
+
+def _may_be_here(variables: Mapping[str, t.Any], here: str | None) -> bool:
+    told, by_inventory = scope_of(this_host_of(variables)), inventory_scope(variables)
+    if told is None and not was_read(variables):
+        return here is not None and by_inventory == here
+    return same_scope(told, here) and same_scope(by_inventory, here)
+
+
+def never_told(drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], reader: str) -> list[str]:
+    """The hosts that neither a reading nor the inventory says enough about to take them for a VM."""
+    return [
+        host
+        for host in drained
+        if host != reader and not was_read(host_vars[host]) and inventory_scope(host_vars[host]) is None
+    ]
+
+
+def _with_false_claims(
+    hosts: Sequence[str], host_vars: Mapping[str, Mapping[str, t.Any]], reader: str, this_vm: str, here: str | None
+) -> set[str]:
+    by_name: dict[str, list[str]] = {canonical_name(this_vm): [reader]}
+    scopes = {reader: here}
+    for host in hosts:
+        by_name.setdefault(canonical_name(vm_name_of(host, host_vars[host])), []).append(host)
+        scopes[host] = scope_of(this_host_of(host_vars[host]))
+    rivals = {name: claimants for name, claimants in by_name.items() if len(claimants) > 1}
+    claims = settle_claims(rivals, scopes, lambda asked: {host: host_vars.get(host, {}) for host in asked})
+    return {host for claim in claims for host in claim.refused}
+
+
+def not_shown(
+    drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], event_ids: Iterable[str]
+) -> dict[str, list[str]]:
+    """Event -> the VMs of those of the hosts whose own last reading is good and does not show it."""
+    found: dict[str, list[str]] = {canonical_id(event_id): [] for event_id in event_ids}
     for host in drained:
-        if host == reader:
-            names.append(this_vm)
+        variables = host_vars.get(host)
+        if variables is None or not was_read(variables):
             continue
-        there = scope_of(this_host_of(host_vars[host]))
-        if here is None or there is None or here == there:
-            names.append(vm_name_of(host, host_vars[host]))
-    return names
+        shown = {canonical_id(str(event.get("id"))) for event in events_of(variables["maintenance_status"])}
+        for event_id, vms in found.items():
+            if event_id not in shown:
+                vms.append(vm_name_of(host, variables))
+    return found

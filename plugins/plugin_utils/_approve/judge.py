@@ -38,18 +38,21 @@ def judge(
     this_vm: str,
     drained_vms: Iterable[str],
     allow_uncovered: bool = False,
+    not_shown: Mapping[str, Iterable[str]] | None = None,
 ) -> Judgement:
     """Sort what was asked for (all Scheduled events of this VM where `wanted` is None).
 
-    `drained_vms` are names of VMs that are ready to be interrupted.
+    `drained_vms` are names of VMs that are ready to be interrupted. `not_shown` has for each event the VMs that do not
+    show it themselves: whoever was drained there, it is not the VM that this event is for.
     """
     judgement = Judgement()
-    covered = None if allow_uncovered else {canonical_name(name) for name in drained_vms}
+    drained = {canonical_name(name) for name in drained_vms}
     for event in _asked_for(events, wanted, this_vm, judgement.gone):
         if event["status"] != "Scheduled":
             judgement.already_started.append(event["id"])
             continue
-        refusal = _refusal(event, this_vm, covered)
+        silent = {canonical_name(name) for name in (not_shown or {}).get(canonical_id(event["id"]), ())}
+        refusal = _refusal(event, this_vm, None if allow_uncovered else drained, silent)
         if refusal:
             judgement.refused.append(refusal)
         else:
@@ -70,11 +73,14 @@ def _asked_for(events: Sequence[Event], wanted: Sequence[str] | None, this_vm: s
     return found
 
 
-def _refusal(event: Event, this_vm: str, covered: set[str] | None) -> dict[str, t.Any] | None:
-    """Why not, or None. Where `covered` is None, the user takes responsibility for the VMs that are not drained."""
+def _refusal(event: Event, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
+    """Why not, or None. Where `drained` is None, the user takes responsibility for the VMs that are not drained."""
     what = f"{event['type']} {event['id']}"
+    covered = None if drained is None else drained - (silent - {canonical_name(this_vm)})
     uncovered = [] if covered is None else [name for name in event["resources"] if canonical_name(name) not in covered]
-    if uncovered:
+    if uncovered and all(canonical_name(name) in silent for name in uncovered):
+        reason = f"{what} also touches {', '.join(uncovered)}: {this_vm} shows it, {', '.join(uncovered)} does not"
+    elif uncovered:
         reason = f"{what} also touches {', '.join(uncovered)}, not among the drained hosts"
     elif covered is not None and not event["resources"]:
         reason = f"{what} names no VM, so nobody knows what it would touch"

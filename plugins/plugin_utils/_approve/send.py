@@ -59,6 +59,8 @@ class Approver:
     # VM names of the other hosts that run this task; asked for only if one of them has to step in.
     others: Callable[[], dict[str, str]]
     timeout: float
+    # For each event, the VMs of drained hosts that do not show it themselves.
+    not_shown: Callable[[Reading], dict[str, list[str]]] = lambda _reading: {}
     allow_uncovered: bool = False
     insist: bool = False
     predict_only: bool = False
@@ -115,6 +117,7 @@ class Approver:
             self.reading.vm_name,
             [] if self.allow_uncovered else self.drained(self.reading),
             self.allow_uncovered,
+            {} if self.allow_uncovered else self.not_shown(self.reading),
         )
 
     def _take_turn(self, judgement: Judgement, asked: Sequence[str], approval: Approval) -> Judgement:

@@ -94,7 +94,7 @@ def understand_document(data: dict[str, t.Any]) -> dict[str, t.Any]:
     number = _whole_number(incarnation)
     return {
         "document_incarnation": incarnation if number is None else number,
-        "events": [_event(raw, position) for position, raw in enumerate(data["Events"], start=1)],
+        "events": _each_once([_event(raw, position) for position, raw in enumerate(data["Events"], start=1)]),
     }
 
 
@@ -130,6 +130,27 @@ def _event(raw: t.Any, position: int) -> dict[str, t.Any]:
     if other:
         event["other_fields"] = other
     return event
+
+
+def _each_once(events: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Where an id is there twice, all VMs of both count, and else the more urgent of the two."""
+    found: dict[str, dict[str, t.Any]] = {}
+    for event in events:
+        event_id = canonical_id(event["id"])
+        found[event_id] = _together(found[event_id], event) if event_id in found else event
+    return list(found.values())
+
+
+def _together(first: dict[str, t.Any], second: dict[str, t.Any]) -> dict[str, t.Any]:
+    names = {canonical_name(name): name for name in (*second["resources"], *first["resources"])}
+    order = dict.fromkeys(canonical_name(name) for name in (*first["resources"], *second["resources"]))
+    urgent = min(first, second, key=_urgency)
+    return {**urgent, "id": first["id"], "resources": [names[name] for name in order]}
+
+
+def _urgency(event: dict[str, t.Any]) -> tuple[bool, bool, str]:
+    """Started goes first, then what has no date. Times are all written in one way, so that texts compare."""
+    return event["status"] != "Started", event["not_before"] is not None, event["not_before"] or ""
 
 
 def parse_identity(body: str) -> dict[str, str | None] | None:
@@ -316,7 +337,9 @@ def known_of_status(data: t.Any) -> dict[str, t.Any]:
     return {
         "this_host": None if this_host is None else {key: _text(this_host.get(key)) for key in _IDENTITY_FIELDS},
         "document_incarnation": data.get("document_incarnation"),
-        "events": [_known_of_event(event, position) for position, event in enumerate(data["events"], start=1)],
+        "events": _each_once(
+            [_known_of_event(event, position) for position, event in enumerate(data["events"], start=1)]
+        ),
         "read_at": read_at,
     }
 

@@ -14,10 +14,12 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
-    name_told,
-    scope_of,
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    Claim,
+    InventoryOf,
+    settle_claims,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, scope_of
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 Scope: t.TypeAlias = str | None
@@ -29,61 +31,183 @@ NOW = float("-inf")
 NEVER = float("inf")
 
 
-class SeenEvent:
-    """One event of Azure, put together from all readings that show it."""
+class _Version:
+    """The VMs that an event names, as one or more hosts of one scope show it."""
 
-    __slots__ = ("_names", "due", "hosts", "id", "newest", "read_at", "resources", "scope", "started")
+    __slots__ = ("groups", "hosts", "resources", "scope", "strangers")
+
+    def __init__(self, resources: t.Any, scope: Scope, vms: Vms) -> None:
+        self.resources, self.scope = resources, scope
+        # Host of this run -> its VM's name as Azure wrote it.
+        self.hosts: dict[str, str] = {}
+        # Canonical name -> the name as Azure wrote it, of VMs that are no host of this run.
+        self.strangers: dict[str, str] = {}
+        for written in resources:
+            name = canonical_name(str(written))
+            found = vms.hosts(name, scope)
+            self.hosts.update(dict.fromkeys(found, str(written)))
+            if not found:
+                self.strangers.setdefault(name, str(written))
+        # The delivery groups that the user declared for these hosts.
+        self.groups = {vms.groups[host] for host in self.hosts if host in vms.groups} if vms.groups else set()
+
+
+class SeenEvent:
+    """One event of Azure, put together from all readings that show it.
+
+    A host speaks for itself alone: what is done about the event is decided by the readings of the hosts that it names.
+    """
+
+    __slots__ = (
+        "_accounts",
+        "_torn",
+        "_torn_by_named",
+        "due",
+        "hosts",
+        "id",
+        "last",
+        "newest",
+        "read_at",
+        "shown_by",
+        "silent",
+        "started",
+        "versions",
+    )
 
     def __init__(self, event: Mapping[str, t.Any], read_at: str) -> None:
         self.id = str(event.get("id"))
+        # From the newest reading of a host that it names; from that of another one only where there is none.
         self.newest = event
         self.read_at = read_at
         self.started = False
         self.due = NOW
-        # A dict for its order: the hosts of this run that the event names.
-        self.hosts: dict[str, None] = {}
-        # Canonical VM name -> the name as Azure wrote it, or None once a host of this run is known to be that VM.
-        self._names: dict[str, str | None] = {}
-        # What was added last, and how: as read by a host of which scope.
-        self.resources: t.Any = None
-        self.scope: Scope = None
+        # The hosts of this run that it names and that are to be looked after -> their VMs' names as Azure wrote them.
+        self.hosts: dict[str, str] = {}
+        # Those of them whose own reading shows it, in the order of the readings.
+        self.shown_by: dict[str, None] = {}
+        # Those of them whose own reading is good and does not show it.
+        self.silent: list[str] = []
+        self.versions: list[_Version] = []
+        # The one that was looked at last: nearly always the next host brings the same.
+        self.last: _Version | None = None
+        # What the named hosts say about it, where they do not all say the same: kind, source and so on.
+        self._accounts: dict[tuple[str, ...], Mapping[str, t.Any]] = {}
+        # A version by which it names hosts of several declared groups.
+        self._torn: _Version | None = None
+        self._torn_by_named = False
 
     @property
     def strangers(self) -> list[str]:
         """The VMs that are no host of this run, as Azure wrote them."""
-        return [written for written in self._names.values() if written is not None]
+        known = {canonical_name(written) for version in self.versions for written in version.hosts.values()}
+        found: dict[str, str] = {}
+        for version in self.versions:
+            for name, written in version.strangers.items():
+                if name not in known:
+                    found.setdefault(name, written)
+        return list(found.values())
 
-    def add(self, resources: Iterable[t.Any], scope: Scope, vms: _Vms) -> None:
-        """`resources` as read by a host of this scope."""
-        self.resources, self.scope = resources, scope
-        for written in resources:
-            name = canonical_name(str(written))
-            hosts = vms.hosts(name, scope)
-            if hosts:
-                self.hosts.update(dict.fromkeys(hosts))
-                self._names[name] = None
-            else:
-                self._names.setdefault(name, str(written))
+    @property
+    def accounts(self) -> list[Mapping[str, t.Any]]:
+        """The event as the named hosts show it, the newest first, where they differ in what a policy looks at."""
+        newest = _account(self.newest)
+        return [self.newest, *(event for account, event in self._accounts.items() if account != newest)]
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether it names hosts of several declared delivery groups by all that the named hosts show."""
+        return self._torn_by_named and not self.shown_by
+
+    @property
+    def named(self) -> list[str]:
+        """All hosts of this run that it names, whoever shows it."""
+        versions = [*self.versions, self._torn] if self._torn else self.versions
+        return list(dict.fromkeys(host for version in versions for host in version.hosts))
+
+    def version(self, resources: t.Any, scope: Scope, vms: Vms) -> _Version:
+        for known in self.versions:
+            if known.scope == scope and known.resources == resources:
+                return known
+        if self._torn and self._torn.scope == scope and self._torn.resources == resources:
+            return self._torn
+        return _Version(resources, scope, vms)
+
+    def add(self, host: str, event: Mapping[str, t.Any], read_at: str, version: _Version, group: str | None) -> None:
+        """The event as this host, of this declared group, shows it."""
+        is_named = host in version.hosts
+        if len(version.groups) > 1:
+            # One of the declarations is wrong, or the host is not what it claims to be.
+            self._torn = version
+            self._torn_by_named = self._torn_by_named or is_named
+            return
+        if group is not None and version.groups and group not in version.groups:
+            # Of another delivery group: it was not shown this event.
+            return
+        if version not in self.versions:
+            self.versions.append(version)
+        if event.get("status") == "Started":
+            # There is no way back from Started, so that one reading that says so is enough to hold back.
+            self.started = True
+        if is_named:
+            self._add_witness(host, event, read_at)
+        elif not self.shown_by and read_at > self.read_at:
+            self.newest, self.read_at = event, read_at
+
+    def _add_witness(self, host: str, event: Mapping[str, t.Any], read_at: str) -> None:
+        if self.shown_by and event is not self.newest:
+            self._accounts.setdefault(_account(event), event)
+            self._accounts.setdefault(_account(self.newest), self.newest)
+        if not self.shown_by or read_at > self.read_at:
+            self.newest, self.read_at = event, read_at
+        self.shown_by[host] = None
+
+    def settle(self, host_vars: HostVars) -> None:
+        """When all readings are in: which hosts are to be looked after."""
+        self.hosts = {host: written for version in self.versions for host, written in version.hosts.items()}
+        if self.shown_by:
+            self.silent = [host for host in self.hosts if host not in self.shown_by and was_read(host_vars.get(host))]
+        elif self.is_torn:
+            self.hosts = {}
+        else:
+            # Nobody whom it names shows it: those who were read say that there is no such event.
+            self.hosts = {host: name for host, name in self.hosts.items() if not was_read(host_vars.get(host))}
+        self.due = NOW if self.started else moment(self.newest.get("not_before"))
+
+    def believe_only_who_shows_it(self) -> list[str]:
+        """For hosts that were read again: those that still do not show it are none of its hosts. Gives their VMs."""
+        return [self.hosts.pop(host) for host in self.silent]
 
 
-class _Vms:
+def _account(event: Mapping[str, t.Any]) -> tuple[str, ...]:
+    return tuple(str(event.get(key)) for key in ("type", "duration_seconds", "source", "description"))
+
+
+class Vms:
     """The hosts of this run by the names of their VMs."""
 
     def __init__(self, this_hosts: ThisHosts, host_vars: HostVars) -> None:
         self.scopes: dict[str, Scope] = {}
+        # The delivery groups that the user declared.
+        self.groups: dict[str, str] = {}
+        # Hosts that are not believed to be the VMs that they claim to be.
+        self.refused: set[str] = set()
         # Nearly every name stands for one host, and a list for each of 100,000 is a burden for the garbage collector.
         self._first: dict[str, str] = {}
         self._more: dict[str, list[str]] = {}
         for host, this_host in this_hosts.items():
             self.scopes[host] = scope_of(this_host)
+            variables = host_vars.get(host)
             told = this_host.get("vm_name")
             # Nearly all names are good as they are, and the rest of this is for the others.
             if isinstance(told, str) and told and told[0].isalnum() and told[-1].isalnum():
                 name = told.casefold()
             else:
-                name = canonical_name(name_told(host, host_vars.get(host), this_host))
+                name = canonical_name(name_told(host, variables, this_host))
             if self._first.setdefault(name, host) is not host:
                 self._more.setdefault(name, []).append(host)
+            group = variables.get("maintenance_delivery_group") if variables is not None else None
+            if group is not None and group != "":
+                self.groups[host] = str(group)
 
     def hosts(self, name: str, scope: Scope) -> list[str]:
         """In another resource group a VM of that name is another VM. Where a group is not known, the name decides."""
@@ -91,15 +215,36 @@ class _Vms:
         if first is None:
             return []
         found = [first, *self._more[name]] if name in self._more else [first]
+        if self.refused:
+            found = [host for host in found if host not in self.refused]
         return found if scope is None else [host for host in found if self.scopes[host] in (None, scope)]
+
+    def refuse_false_claims(self, inventory_of: InventoryOf) -> list[Claim]:
+        """From here on, who claims to be a VM that another host is, or may be as well, is no VM of that name."""
+        rivals = {name: [self._first[name], *more] for name, more in self._more.items()}
+        claims = settle_claims(rivals, self.scopes, inventory_of)
+        self.refused.update(host for claim in claims for host in claim.refused)
+        return claims
 
 
 def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
-    """The events that name one of the hosts, the most urgent first."""
-    vms = _Vms(this_hosts, host_vars)
+    """The events that something is to be done about, the most urgent first."""
+    return to_look_after(all_events(Vms(this_hosts, host_vars), this_hosts, host_vars))
+
+
+def to_look_after(events: Iterable[SeenEvent]) -> list[SeenEvent]:
+    """Those that name a host of this run which shows it, or which could not be read."""
+    ours = [seen for seen in events if seen.hosts]
+    ours.sort(key=lambda seen: (seen.due, canonical_id(seen.id)))
+    return ours
+
+
+def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
+    """All events of all readings, believed or not."""
     found: dict[str, SeenEvent] = {}
     # The same by the ids as they are written, nearly always in one way: every host of a group brings all its events.
     as_written: dict[t.Any, SeenEvent] = {}
+    groups = vms.groups
     for host in this_hosts:
         variables = host_vars.get(host)
         status: t.Any = variables.get("maintenance_status") if variables is not None else None
@@ -107,7 +252,7 @@ def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent
         if not events:
             continue
         read_at = status["read_at"] if isinstance(status.get("read_at"), str) else ""
-        scope = vms.scopes[host]
+        scope, group = vms.scopes[host], groups.get(host) if groups else None
         for event in events:
             written = event.get("id")
             seen = as_written.get(written) if isinstance(written, str) else None
@@ -115,22 +260,29 @@ def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent
                 seen = found.setdefault(canonical_id(str(written)), SeenEvent(event, read_at))
                 if isinstance(written, str):
                     as_written[written] = seen
-            if read_at > seen.read_at:
-                seen.newest, seen.read_at = event, read_at
-            if event.get("status") == "Started":
-                # There is no way back from Started, so that one reading that says so is enough.
-                seen.started = True
-            if event.get("affects_this_host") is True:
-                seen.hosts[host] = None
             resources = event.get("resources") or ()
+            version = seen.last
             # The same list again, from another host of the group, brings nothing new and would make this quadratic.
-            if scope != seen.scope or resources != seen.resources:
-                seen.add(resources, scope, vms)
-    ours = [seen for seen in found.values() if seen.hosts]
-    for seen in ours:
-        seen.due = NOW if seen.started else moment(seen.newest.get("not_before"))
-    ours.sort(key=lambda seen: (seen.due, canonical_id(seen.id)))
-    return ours
+            if version is None or version.scope != scope or version.resources != resources:
+                version = seen.last = seen.version(resources, scope, vms)
+            if host not in version.hosts and event.get("affects_this_host") is True and host not in vms.refused:
+                # Read under a name that was given for the reading alone.
+                version.hosts[host] = host
+            # Most hosts show events of others only, and say nothing that their neighbours have not said.
+            elif (
+                host not in version.hosts and seen.shown_by and group is None and version is seen.versions[0]
+            ) and event.get("status") != "Started":
+                continue
+            seen.add(host, event, read_at, version, group)
+    for seen in found.values():
+        seen.settle(host_vars)
+    return list(found.values())
+
+
+def was_read(variables: Mapping[str, t.Any] | None) -> bool:
+    """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
+    status = variables.get("maintenance_status") if variables is not None else None
+    return isinstance(status, dict) and isinstance(status.get("events"), list)
 
 
 def events_of(status: t.Any) -> list[dict[str, t.Any]]:

@@ -12,10 +12,13 @@ import functools
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name, parse_resource_id
 
 # The only host variables that this file reads: a caller with a costly mapping need not fetch any other.
 NAME_VARIABLES = ("maintenance_status", "maintenance_vm_name")
+# Where an inventory says to which resource group a host belongs, as azure.azcollection.azure_rm names it.
+RESOURCE_IDS = ("id", "resource_id")
+SCOPE_VARIABLES = ("resource_group", "subscription_id", *RESOURCE_IDS)
 
 
 def this_host_of(host_vars: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
@@ -56,6 +59,33 @@ def scope_of(this_host: Mapping[str, t.Any]) -> str | None:
     """
     subscription, group = this_host.get("subscription_id"), this_host.get("resource_group")
     return _scope(str(subscription), str(group)) if subscription and group else None
+
+
+def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
+    """The same as the inventory has it; None where it does not say both."""
+    if variables is None:
+        return None
+    subscription, group = None, None
+    for name in RESOURCE_IDS:
+        resource_id = variables.get(name)
+        if isinstance(resource_id, str) and resource_id.startswith("/"):
+            subscription, group = parse_resource_id(resource_id)
+            break
+    return scope_of(
+        {
+            "subscription_id": _text(variables.get("subscription_id")) or subscription,
+            "resource_group": _text(variables.get("resource_group")) or group,
+        }
+    )
+
+
+def same_scope(one: str | None, other: str | None) -> bool:
+    """Where one is not known, nothing speaks against it."""
+    return one is None or other is None or one == other
+
+
+def _text(value: t.Any) -> str | None:
+    return str(value).strip() or None if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,9 +13,24 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     NOW,
     HostVars,
     SeenEvent,
-    collect_events,
+    Vms,
+    all_events,
+    to_look_after,
+    was_read,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    CLAIM_VARIABLES,
+    InventoryOf,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
+    SCOPE_VARIABLES,
+    this_hosts_of,
+    vm_name_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import (
+    doubts_about,
+    has_begun_by_its_own_reading,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide, read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
     WAVE_VARIABLES,
@@ -26,11 +41,16 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
 )
 
 PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
+# What says which VM a host is, taken only of hosts that claim the same one.
+IDENTITY_VARIABLES = tuple(dict.fromkeys((*CLAIM_VARIABLES, *SCOPE_VARIABLES)))
 # Canonical VM name -> inventory hosts that are not in this run. Asked for at most once, and only where it matters.
 Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
 
 _MOST_REASONS = 3
 _COPIED = ("type", "source", "description", "not_before", "duration_seconds")
+_TOLD = ("type", "source", "description", "duration_seconds")
+# Nobody is harmed by a drain too many, and what is left alone is not started.
+_CAREFUL = ("drain", "ignore", "approve")
 
 
 def make_plan(
@@ -42,9 +62,14 @@ def make_plan(
     drained: Iterable[str] = (),
     uncovered: str = "refuse",
     elsewhere: Elsewhere | None = None,
+    inventory_of: InventoryOf | None = None,
+    read_again: bool = False,
     now: float | None = None,
 ) -> dict[str, t.Any]:
     """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run.
+
+    `read_again`: they were read again just now, for what is about to be done. Before that, a host that is named by an
+    event and does not show it stays with the others, to be read once more; after that, the event is not believed of it.
 
     Raises ValueError with a sentence for the user.
     """
@@ -53,17 +78,30 @@ def make_plan(
     rules = read_policy(policy)
     ordered = sorted(set(hosts), key=natural)
     limit = read_max_at_once(max_at_once, len(ordered))
-    unread = [host for host in ordered if not _was_read(host_vars.get(host))]
+    unread = [host for host in ordered if not was_read(host_vars.get(host))]
     unread_set = set(unread)
     doubtful = [host for host in ordered if host not in unread_set and _journal_problem(host_vars.get(host) or {})]
     this_hosts = this_hosts_of(ordered, host_vars)
-    seen_events = collect_events(this_hosts, host_vars)
-    entries = {seen.id: _entry(seen, rules, uncovered, now) for seen in seen_events}
+    vms = Vms(this_hosts, host_vars)
+    claims = vms.refuse_false_claims(
+        inventory_of or (lambda hosts: {host: host_vars.get(host) or {} for host in hosts})
+    )
+    everything = all_events(vms, this_hosts, host_vars)
+    doubts = doubts_about(everything, claims, vms, host_vars)
+    seen_events = to_look_after(everything)
+    entries = {seen.id: _entry(seen, rules, uncovered, read_again, now) for seen in seen_events}
     _look_elsewhere(list(entries.values()), elsewhere)
     to_do = [seen for seen in seen_events if entries[seen.id]["action"] != "ignore"]
     busy_set = {host for seen in to_do for host in seen.hosts}
     busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
     waves = arrange(busy, host_vars, to_do, limit)
+    # Nothing is done for them; but what has begun for them by their own word is not over.
+    begun = {
+        host
+        for doubt in doubts
+        for host in doubt["hosts"]
+        if has_begun_by_its_own_reading(host, vm_name_of(host, host_vars.get(host)), host_vars)
+    }
     return {
         "waves": [
             _planned(wave, number, len(waves), entries, unread_set) for number, wave in enumerate(waves, start=1)
@@ -72,9 +110,10 @@ def make_plan(
         "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
         "unknown": unread,
         "unread": _by_reason(unread, host_vars, _why_unread),
+        "not_believed": doubts,
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
-        **_leftovers(set(drained), ordered, busy_set, unread_set),
+        **_leftovers(set(drained), ordered, busy_set, unread_set | begun),
     }
 
 
@@ -86,11 +125,6 @@ def with_journal(host_vars: HostVars) -> list[str]:
 def _status_of(variables: Mapping[str, t.Any] | None) -> Mapping[str, t.Any]:
     status = variables.get("maintenance_status") if variables is not None else None
     return status if isinstance(status, dict) else {}
-
-
-def _was_read(variables: Mapping[str, t.Any] | None) -> bool:
-    """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
-    return isinstance(_status_of(variables).get("events"), list)
 
 
 def _why_unread(variables: Mapping[str, t.Any]) -> t.Any:
@@ -117,12 +151,14 @@ def _by_reason(
     return told
 
 
-def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, now: float | None) -> dict[str, t.Any]:
-    event = {key: seen.newest.get(key) for key in _COPIED}
-    strangers = seen.strangers
+def _entry(
+    seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None
+) -> dict[str, t.Any]:
+    not_believed_of = seen.believe_only_who_shows_it() if read_again else []
+    strangers = seen.strangers + not_believed_of
     entry: dict[str, t.Any] = {
         "id": seen.id,
-        **event,
+        **{key: seen.newest.get(key) for key in _COPIED},
         "status": "Started" if seen.started else str(seen.newest.get("status")),
         "seconds_left": _seconds_left(seen, now),
         "hosts": sorted(seen.hosts, key=natural),
@@ -130,12 +166,29 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, now: float | 
         # VMs that the event names and that are no hosts of this run: approving would start it for them too.
         "uncovered": strangers,
         "not_in_run": [],
-        "vanishing": event["type"] in VANISHING_TYPES,
+        # The hosts that show it themselves, and those that were read and do not.
+        "shown_by": sorted(seen.shown_by, key=natural),
+        "not_shown_by": sorted(seen.silent, key=natural),
+        # VMs of the latter, among those that are uncovered.
+        "not_believed_of": not_believed_of,
     }
-    entry.update(decide(entry, rules))
-    entry["approvable"] = entry["action"] != "ignore" and not seen.started and (not strangers or uncovered == "allow")
+    entry.update(_most_careful(entry, seen.accounts, rules))
+    may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
+    entry["approvable"] = may_start and (not strangers or uncovered == "allow")
     entry["steps"] = _steps(entry)
     return entry
+
+
+def _most_careful(
+    entry: Mapping[str, t.Any], accounts: Sequence[Mapping[str, t.Any]], rules: Sequence[Rule]
+) -> dict[str, t.Any]:
+    """What the policy decides; where named hosts tell different things about an event, what is safe for all of them."""
+    found = []
+    for account in accounts:
+        told = {key: account.get(key) for key in _TOLD}
+        decision = decide({**entry, **told}, rules)
+        found.append({**told, "vanishing": told["type"] in VANISHING_TYPES, **decision})
+    return min(found, key=lambda one: (_CAREFUL.index(one["action"]), one["vanishing"]))
 
 
 def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
@@ -152,7 +205,7 @@ def _steps(entry: dict[str, t.Any]) -> list[str]:
         return []
     steps = []
     # Once an event has started, a drain comes too late; what is drained stays so until it is over.
-    drains = entry["action"] == "drain" and entry["status"] != "Started"
+    drains = entry["action"] == "drain" and entry["status"] != "Started" and bool(entry["shown_by"])
     if drains:
         steps.append("drain")
     if entry["approvable"]:
@@ -179,7 +232,7 @@ def _planned(
     wave: Wave, number: int, count: int, entries: dict[str, dict[str, t.Any]], unread: set[str]
 ) -> dict[str, t.Any]:
     events = [entries[event_id] for event_id in wave["events"]]
-    draining = {host for entry in events if "drain" in entry["steps"] for host in entry["hosts"]}
+    draining = {host for entry in events if "drain" in entry["steps"] for host in entry["shown_by"]}
     warnings = list(wave["warnings"])
     for host in wave["hosts"]:
         if host in unread:
@@ -201,7 +254,7 @@ def _planned(
 
 
 def _refusal(entry: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {"id": entry["id"], "uncovered": entry["uncovered"], "not_in_run": entry["not_in_run"]}
+    return {key: entry[key] for key in ("id", "uncovered", "not_in_run", "shown_by", "not_shown_by")}
 
 
 def _leftovers(drained: set[str], hosts: list[str], busy: set[str], unread: set[str]) -> dict[str, list[str]]:

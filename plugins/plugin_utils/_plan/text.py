@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH, clock, wrapped
 
@@ -44,6 +45,8 @@ def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]
             say(f"Warning: {warning}", 2)
     for event in plan["ignored"]:
         say(f"Left alone: {_title(event)} for {some_of(event['hosts'], _MOST)}. {_sentence(event['why'])}")
+    for doubt in plan["not_believed"]:
+        say(f"Not believed: {doubt['why']}")
     for group in plan["unread"]:
         why = f". {group['why']}" if group["why"] else ""
         say(f"Not read, so nothing is known about {_hosts(group['hosts'])}{why}")
@@ -98,7 +101,8 @@ def _title(event: Mapping[str, t.Any]) -> str:
 
 
 def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
-    hosts = some_of(event["hosts"], _MOST)
+    # Only who shows it himself is drained for it.
+    hosts = some_of(event["shown_by"] or event["hosts"], _MOST)
     said = [(2, f"{_title(event)}, {event['status']}, names {some_of(event['resources'], _MOST)}")]
     if event["description"]:
         said.append((4, f'Azure says: "{event["description"]}"'))
@@ -109,9 +113,26 @@ def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
         deeds.append("not wait for it, as the VM does not come back")
     said.append((4, _sentence(", then ".join(deeds))))
     said.append((4, f"Why: {event['why']}."))
-    if event["uncovered"]:
-        verb = "It is approved all the same" if event["approvable"] else "It is not approved"
-        said.append((4, f"{verb}: it also names {_strangers(event)}, and approving starts it for them too."))
+    said += [(4, text) for text in _why_not(event)]
+    return said
+
+
+def _why_not(event: Mapping[str, t.Any]) -> list[str]:
+    """Whom an approval would surprise."""
+    said = []
+    verb = "It is approved all the same" if event["approvable"] else "It is not approved"
+    silent = event["not_shown_by"]
+    not_covered = [name for name in event["uncovered"] if name not in event["not_believed_of"]]
+    if not_covered:
+        names = _strangers({**event, "uncovered": not_covered})
+        said.append(f"{verb}: it also names {names}, and approving starts it for them too.")
+    if silent and event["not_believed_of"]:
+        said.append(f"{verb}: {who_shows_it(event['shown_by'], silent)}.")
+    elif silent:
+        said.append(
+            f"{who_shows_it(event['shown_by'], silent)}: they are read once more before anything is done, and unless"
+            " all show it then, it is not approved."
+        )
     return said
 
 

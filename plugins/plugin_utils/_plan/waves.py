@@ -25,7 +25,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
 
 # Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
-WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name")
+WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name", "maintenance_delivery_group")
 
 _DIGITS = re.compile(r"\d+")
 _PERCENT = re.compile(r"(\d{1,4})\s*%")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
 
@@ -66,7 +67,13 @@ def roll_with_plan(
         # Another look is worth it only after something was done.
         "to_read": not plan_only and not roll["stopped"] and bool(plan["waves"]),
         "events": {**{event["id"]: event for event in planned}, **roll["events"]},
+        # Kept, as the event may be over when the run is: then nobody took care of it.
+        "not_believed": list(dict.fromkeys([*roll.get("not_believed", ()), *_wrong_doubts(plan)])),
     }
+
+
+def _wrong_doubts(plan: Mapping[str, t.Any]) -> list[str]:
+    return [doubt["why"] for doubt in plan.get("not_believed", ()) if doubt["wrong"]]
 
 
 def drain_states(
@@ -99,10 +106,12 @@ def wave_orders(
     batch: Sequence[str],
     drains: Mapping[str, str],
     on_failed_drain: str = "restore",
+    later: Iterable[str] = (),
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
-    `drains` tells each host's drain state; a host that is not in it is lost.
+    `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
+    not come, as nothing holds them together with this wave any more. They are left as they are.
     """
     orders: dict[str, Order] = {host: _empty_order(drains.get(host, "lost")) for host in batch}
     for event in events:
@@ -115,6 +124,9 @@ def wave_orders(
     for order in orders.values():
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["restore"] = _is_restored(order, on_failed_drain)
+    for host in later:
+        if drains.get(host, "lost") != "lost":
+            orders[host] = _empty_order("not_needed")
     return orders
 
 
@@ -146,7 +158,7 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late
     if not started and blocked:
         order["blocked"][event["id"]] = blocked
     elif not started and not event["approvable"]:
-        order["refused"].append({"id": event["id"], "uncovered": event["uncovered"]})
+        order["refused"].append({"id": event["id"], "uncovered": event["uncovered"], **_contradiction(event)})
     elif not started:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
     if event["vanishing"]:
@@ -154,6 +166,13 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late
         order["vanishes"] = order["vanishes"] or too_late or event["id"] not in order["blocked"]
     elif event["id"] not in order["blocked"] or too_late:
         order["wait"].append(event["id"])
+
+
+def _contradiction(event: Mapping[str, t.Any]) -> dict[str, str]:
+    """Where hosts that one event names were read again and do not all show it: who does and who does not."""
+    if not event.get("not_believed_of"):
+        return {}
+    return {"why": who_shows_it(event["shown_by"], event["not_shown_by"])}
 
 
 def _is_restored(order: Order, on_failed_drain: str) -> bool:
@@ -286,6 +305,7 @@ def run_summary(
         "refused": _refusals(outcomes),
         "not_run": [wave["hosts"] for wave in last_plan["waves"]],
         "unknown": list(last_plan["unknown"]),
+        "not_believed": list(run.get("not_believed", ())),
     }
     summary: dict[str, t.Any] = {
         "run_id": run["run_id"],
@@ -299,7 +319,7 @@ def run_summary(
     }
     # Without a single reading, nobody knows whether there is anything to do.
     nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
-    undone = any(left[key] for key in ("drained", "failed", "refused", "not_run"))
+    undone = any(left[key] for key in ("drained", "failed", "refused", "not_run", "not_believed"))
     summary["ok"] = not (undone or nothing_read or run.get("stopped"))
     return {
         **summary,
@@ -321,7 +341,8 @@ def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
     found: dict[str, dict[str, t.Any]] = {}
     for outcome in outcomes.values():
         for refusal in outcome["refused"]:
-            found[refusal["id"].casefold()] = {"id": refusal["id"], "uncovered": refusal["uncovered"]}
+            known = found.setdefault(refusal["id"].casefold(), {"id": refusal["id"]})
+            known.update((key, refusal[key]) for key in ("uncovered", "why") if key in refusal)
     return list(found.values())
 
 
@@ -368,10 +389,8 @@ def summary_lines(
     if summary["stopped"]:
         lines.append(f"The roll was stopped. {summary['stopped']}")
     lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
-    lines += [
-        f"Not approved: event {refusal['id']}, which also touches {_listed(refusal['uncovered'])}."
-        for refusal in left["refused"]
-    ]
+    lines += [f"Not approved: event {refusal['id']}{_why_refused(refusal)}." for refusal in left["refused"]]
+    lines += [f"Not believed: {why}" for why in left["not_believed"]]
     if left["drained"]:
         lines.append(
             f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
@@ -384,6 +403,11 @@ def summary_lines(
     well = "All is well with the others." if left["unknown"] else "All is well."
     lines.append(well if summary["ok"] else "Something is left to do, see above.")
     return lines
+
+
+def _why_refused(refusal: Mapping[str, t.Any]) -> str:
+    touches = f", which also touches {_listed(refusal['uncovered'])}"
+    return f"{touches}: {refusal['why']}" if refusal.get("why") else touches
 
 
 _STATES = {

@@ -10,7 +10,11 @@ import tempfile
 
 import approval_model
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import drained_vms, ready_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
+    drained_vms,
+    not_shown,
+    ready_hosts,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
@@ -125,6 +129,62 @@ def test_a_vm_of_the_same_name_in_another_resource_group_does_not_cover():
     host_vars = {"db-rg1": host("RG-1"), "db-rg2": host("rg-2")}
     assert drained_vms(["db-rg2"], host_vars, "web", here, "web") == []
     assert drained_vms(["db-rg1"], host_vars, "web", here, "web") == ["db"]
+
+
+def read_host(name, group, *event_ids, **variables):
+    this_host = {"vm_name": name, "subscription_id": "s", "resource_group": group}
+    shown = [{"id": event_id, "resources": [name]} for event_id in event_ids]
+    return {"maintenance_status": {"this_host": this_host, "events": shown}, **variables}
+
+
+HERE = {"vm_name": "web", "subscription_id": "s", "resource_group": "rg-1"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "covers"),
+    [
+        ({}, False),
+        ({"resource_group": "RG-1", "subscription_id": "S"}, True),
+        ({"id": "/subscriptions/s/resourceGroups/rg-1/providers/Microsoft.Compute/virtualMachines/db"}, True),
+        ({"resource_id": "/subscriptions/s/resourceGroups/rg-2/providers/x"}, False),
+        ({"resource_group": "rg-1"}, False),
+        ({"resource_group": "rg-2", "subscription_id": "s"}, False),
+        ({"maintenance_vm_name": "db"}, False),
+        ({"maintenance_status": None}, False),
+        (read_host("db", "rg-1"), True),
+        (read_host("db", None), True),
+        (read_host("db", None, resource_group="rg-2", subscription_id="s"), False),
+        (read_host("db", "rg-1", resource_group="rg-2", subscription_id="s"), False),
+    ],
+)
+def test_who_was_never_read_covers_only_where_the_inventory_says_that_he_is_here(variables, covers):
+    assert drained_vms(["db"], {"db": variables}, "web", HERE, "web") == (["db"] if covers else [])
+    # The sender itself always covers its own name, and where nobody knows where it is, the inventory may.
+    assert drained_vms(["web"], {}, "web", None, "web") == ["web"]
+    if "maintenance_status" not in variables:
+        here = {"web": {"resource_group": "rg-1", "subscription_id": "s"}, "db": variables}
+        assert drained_vms(["db"], here, "web", None, "web") == (["db"] if covers else [])
+        assert drained_vms(["db"], {"db": variables}, "web", None, "web") == []
+
+
+def test_of_hosts_that_claim_one_vm_only_the_one_covers_that_the_inventory_says_it_is():
+    host_vars = {"db": read_host("db", "rg-1"), "liar": read_host("db", "rg-1"), "other": read_host("web", "rg-1")}
+    assert drained_vms(["liar", "db"], host_vars, "web", HERE, "web") == ["db"]
+    assert drained_vms(["web", "other"], host_vars, "web", HERE, "web") == ["web"]
+    told = {"a": read_host("db", "rg-1"), "b": read_host("db", "rg-1")}
+    assert drained_vms(["a", "b"], told, "web", HERE, "web") == []
+
+
+def test_a_vm_that_does_not_show_the_event_itself_does_not_cover_it():
+    host_vars = {"a": read_host("web-1", "rg-1", "X", "a"), "b": read_host("web-2", "rg-1", "X"), "c": {}}
+    silent = not_shown(["a", "b", "c"], host_vars, ["A"])
+    assert silent == {"a": ["web-2"]}
+    event = raw_event("A", ["web-0", "web-1", "web-2"])
+    everybody = ["web-0", "web-1", "web-2"]
+    (refusal,) = judge(events(event), ["A"], "web-0", everybody, not_shown=silent).refused
+    assert refusal["uncovered"] == ["web-2"]
+    assert refusal["reason"] == "Reboot A also touches web-2: web-0 shows it, web-2 does not"
+    assert judge(events(event), ["A"], "web-0", everybody, allow_uncovered=True, not_shown=silent).refused == []
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,44 @@ def test_who_is_late_for_an_event_that_takes_him_away_is_not_put_back_into_servi
     assert (summary["ok"], summary["left"]["failed"]) == (False, ["b"])
 
 
+def test_who_shows_an_event_and_who_does_not_is_told_where_it_is_refused():
+    event = event_of_two(
+        hosts=["a"],
+        approvable=False,
+        uncovered=["vm-b"],
+        not_believed_of=["vm-b"],
+        shown_by=["a"],
+        not_shown_by=["b"],
+    )
+    orders = _roll.wave_orders([event], ["a", "b"], {"a": "drained", "b": "not_needed"})
+    assert orders["a"]["refused"] == [{"id": "E", "uncovered": ["vm-b"], "why": "a shows it, b does not"}]
+    assert (orders["a"]["approve_drained"], orders["b"]["acts"]) == ([], False)
+    outcome = {**_roll.host_outcome(1, orders["a"], {}, {}, {"state": "restored"}), "pass": 1}
+    summary = _roll.run_summary(RUN, {"a": outcome}, empty_plan())
+    assert not summary["ok"]
+    assert "Not approved: event E, which also touches vm-b: a shows it, b does not." in summary["lines"]
+
+
+def test_hosts_of_the_batch_whose_turn_has_not_come_are_left_as_they_are():
+    drains = {"a": "drained", "b": "drained", "c": "not_needed"}
+    orders = _roll.wave_orders([event_of_two(hosts=["a"])], ["a", "b", "c", "d"], drains, later=["b", "c", "d"])
+    assert orders["a"]["restore"]
+    assert [orders[host]["drain"] for host in "bcd"] == ["not_needed", "not_needed", "lost"]
+    assert not any(orders[host]["restore"] or orders[host]["acts"] for host in "bcd")
+
+
+def test_what_was_not_believed_is_kept_and_is_no_success():
+    doubts = [{"why": "Wrong.", "hosts": ["a"], "wrong": True}, {"why": "Odd.", "hosts": ["a"], "wrong": False}]
+    plan = {"waves": [], "ignored": [], "restore_first": [], "not_believed": doubts}
+    first = _roll.roll_with_plan(plan, {"stopped": "", "events": {}}, ["a"], 1)
+    second = _roll.roll_with_plan({**plan, "not_believed": doubts[:1]}, first, ["a"], 2)
+    third = _roll.roll_with_plan({**plan, "not_believed": []}, second, ["a"], 3)
+    assert third["not_believed"] == ["Wrong."]
+    summary = _roll.run_summary({**RUN, "not_believed": third["not_believed"]}, {}, empty_plan())
+    assert not summary["ok"]
+    assert "Not believed: Wrong." in summary["lines"]
+
+
 PLAN = {
     "waves": [
         {"number": 1, "hosts": ["a", "b"], "domains": ["update domain 0"], "warnings": []},

@@ -36,7 +36,10 @@ def simulator():
 def hosts(folder, simulator, **own):
     return inventory(
         folder,
-        {vm: {"maintenance_endpoint": url, **own.get(vm, {})} for vm, url in simulator.endpoints.items()},
+        {
+            vm: {"maintenance_endpoint": url, **simulator.azure_variables(vm), **own.get(vm, {})}
+            for vm, url in simulator.endpoints.items()
+        },
     )
 
 

@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is not believed about events, and why, in sentences. Pure; docs/waves.md tells it to operators.
+
+A doubt that is `wrong` keeps something from being done that has to be done: the run does not end well then.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+    HostVars,
+    SeenEvent,
+    Vms,
+    events_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, natural, some_of
+
+_MOST = 8
+
+
+class Doubt(t.TypedDict):
+    why: str
+    hosts: list[str]
+    wrong: bool
+
+
+def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms, host_vars: HostVars) -> list[Doubt]:
+    found = [_about_claim(claim, host_vars) for claim in claims]
+    for seen in events:
+        if seen.is_torn:
+            found.append(_about_groups(seen, vms.groups))
+        elif seen.named and not seen.hosts:
+            found.append(_about_hearsay(seen))
+    return found
+
+
+def has_begun_by_its_own_reading(host: str, vm_name: str, host_vars: HostVars) -> bool:
+    """Whether the host itself shows an event that has started for it: then it is not brought back yet."""
+    return any(event.get("status") == "Started" for event in _own_events(host, vm_name, host_vars))
+
+
+def _own_events(host: str, vm_name: str, host_vars: HostVars) -> list[Mapping[str, t.Any]]:
+    name = canonical_name(vm_name)
+    status = (host_vars.get(host) or {}).get("maintenance_status")
+    return [
+        event
+        for event in events_of(status)
+        if event.get("affects_this_host") is True
+        or name in {canonical_name(str(written)) for written in event.get("resources") or ()}
+    ]
+
+
+def _about_claim(claim: Claim, host_vars: HostVars) -> Doubt:
+    claimants = sorted({*claim.refused, *filter(None, [claim.host])}, key=natural)
+    refused = sorted(claim.refused, key=natural)
+    if claim.host:
+        verb = "claims" if len(refused) == 1 else "claim"
+        why = (
+            f"{_some(refused)} {verb} to be the VM {claim.vm_name}, but by the inventory that is {claim.host}."
+            f" Nothing is drained or approved for {_some(refused)}"
+        )
+    else:
+        why = (
+            f"{_some(refused)} claim to be one VM, {claim.vm_name}, and the inventory does not say which of them it is."
+            " Nothing is drained or approved for any of them. Set maintenance_vm_name on the one that it is"
+        )
+    is_needed = any(_own_events(host, claim.vm_name, host_vars) for host in claimants)
+    return {"why": f"{why}.", "hosts": refused, "wrong": is_needed}
+
+
+def _about_groups(seen: SeenEvent, groups: Mapping[str, str]) -> Doubt:
+    hosts = sorted(seen.named, key=natural)
+    by_group: dict[str, list[str]] = {}
+    for host in hosts:
+        if host in groups:
+            by_group.setdefault(groups[host], []).append(host)
+    parts = [f"{_some(members)} of {group}" for group, members in by_group.items()]
+    why = (
+        f"{_kind(seen)} {seen.id} names hosts of {len(by_group)} delivery groups: {in_words(parts)}. An event is of one"
+        " group, so that one maintenance_delivery_group is wrong. Nothing is drained or approved for it."
+    )
+    return {"why": why, "hosts": hosts, "wrong": True}
+
+
+def _about_hearsay(seen: SeenEvent) -> Doubt:
+    hosts = sorted(seen.named, key=natural)
+    why = (
+        f"{_kind(seen)} {seen.id} names {_some(hosts)}, but is shown only by hosts that it does not name. Nothing is"
+        " drained or approved for it."
+    )
+    return {"why": why, "hosts": hosts, "wrong": False}
+
+
+def who_shows_it(shown_by: Sequence[str], silent: Sequence[str]) -> str:
+    """Part of a sentence, where hosts that one event names do not all show it."""
+    return f"{_some(shown_by)} {_verb(shown_by, 'shows', 'show')} it, {_some(silent)} {_verb(silent, 'does', 'do')} not"
+
+
+def _verb(hosts: Sequence[str], one: str, many: str) -> str:
+    return one if len(hosts) == 1 else many
+
+
+def _some(hosts: Sequence[str]) -> str:
+    return in_words(list(hosts)) if len(hosts) <= _MOST else some_of(list(hosts), _MOST)
+
+
+def _kind(seen: SeenEvent) -> str:
+    return str(seen.newest.get("type") or "Event")
