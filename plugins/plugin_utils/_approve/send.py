@@ -157,7 +157,7 @@ class Approver:
             # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
             judgement = self._judge(asked)
             if not problem and any(record.sent_by is None for record in own.values()):
-                if self.clock() > deadline:
+                if self.clock() >= deadline:
                     problem = self._give_up(own, f"No clear answer within the timeout of {self.timeout} s.")
                 elif self.fruitless >= TRIES_BEFORE_GIVING_WAY and self._others_can(ours, records):
                     problem = self._give_up(own, self.last_problem)
