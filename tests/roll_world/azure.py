@@ -38,9 +38,11 @@ class AzureEvent:
         self.status = None  # not there yet
         self.not_before = None
         self.approved = False
+        self.approved_at = float("inf")
         self.names_when_approved = ()
         self.started_by_itself = False
         self.over = False
+        self.grown = False
 
     @property
     def shown(self):
@@ -69,6 +71,7 @@ class Azure:
         if event.shown and event.status == "Scheduled" and not event.approved:
             self.world.truth.about_to_approve(event, sender)
             event.approved = True
+            event.approved_at = self.world.clock.now
             event.names_when_approved = tuple(event.hosts)
 
     def _life(self, event):
@@ -90,7 +93,8 @@ class Azure:
                 event.over = True
                 self.incarnation += 1
                 return
-            if script.grows_after is not None and age >= script.grows_after and event.hosts == list(script.hosts):
+            if script.grows_after is not None and age >= script.grows_after and not event.grown:
+                event.grown = True
                 event.hosts += [host for host in script.grows_by if host not in event.hosts]
                 self.incarnation += 1
             steps = [event.not_before - clock.now if not event.approved else 5.0, 5.0]
@@ -103,6 +107,8 @@ class Azure:
         yield script.down_for
         for host in event.hosts:
             self.world.hosts[host].comes_back(lost_disk=event.type == "Redeploy")
+            if event.type == "Redeploy" and event.started_by_itself:
+                self.world.hosts[host].disk_lost_to_azure = clock.now
         yield max(1.0, script.lasts - script.down_for)
         event.over = True
         self.incarnation += 1

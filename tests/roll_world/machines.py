@@ -44,6 +44,7 @@ class WorldHost:
         self.up = True
         self.boot = 0
         self.booted_at = 0.0
+        self.disk_lost_to_azure = float("-inf")
 
     @property
     def clock(self):
@@ -111,6 +112,7 @@ class WorldHost:
         journal.drained = True
         journal.events = tuple(events)
         journal.until = self.clock.now + WORKED_ON
+        return set(journal.done)
 
     def renew(self, run):
         self._own(run).until = self.clock.now + WORKED_ON

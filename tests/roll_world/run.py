@@ -130,6 +130,8 @@ class Run:
         if self.world.parts.notes:
             for keeper in got:
                 keeper.notes.update(notes)
+            # What this run was about to do counts for itself, too, as soon as it can't read the host any more.
+            self.notes.update(notes)
         yield self._wait()
         return len(got) >= 2
 
@@ -327,6 +329,8 @@ class Run:
         if move.events and not ready:
             yield from self._drain(move, roll, move.approve, counted=True)
             return
+        for host in move.take_over:
+            yield from self._command(host, "take_over", readings)
         if self.world.parts.one_approval_at_a_time or not move.events:
             yield from self._approve(move.approve, roll)
             return
@@ -351,9 +355,8 @@ class Run:
         yield from self.point(f"open {host}")
         expected = self._expected(host, readings)
         args = (self.name, reading.token, reading.incarnation, expected, move.events, event_id)
-        yield from self.on_host(host, "open", *args)
+        done = yield from self.on_host(host, "open", *args)
         yield from self.point(f"opened {host}")
-        done = set(self.world.hosts[host].journal.done)
         self.first_acts.append((self.world.clock.now, host))
         if self.world.parts.new_event_is_written_first or "balancer" not in done:
             yield from self.on_balancer("write", host, self.name, move.events)

@@ -185,9 +185,12 @@ class _Decision:
         """Rule 2: a host whose event is marked or Started is waited for, and never brought back before."""
         found = []
         for host in self.state.actable:
-            event = self.state.event_under_way_of(host)
             ours = self.state.has_something_drained(host) or (host.journal and host.journal.marks)
-            if not event or not ours or host.name in busy or event.id in resent:
+            if not ours or host.name in busy or host.name in self.returnable:
+                continue
+            # What takes nothing down is waited for too, once it was sent: then its mark is removed.
+            event = self.state.event_under_way_of(host) or self.state.event_marked_on(host)
+            if not event or event.id in resent:
                 continue
             if self.state.is_worked_on(host):
                 found.append(self._hold(event, self._worked_on(host)))
@@ -197,10 +200,12 @@ class _Decision:
 
     def _unread(self) -> list[Move]:
         """What is down and can't be read is waited for: only a good reading tells that its event is gone."""
+        sent = {name for mark in self.state.marks.values() for name in mark.hosts}
+        awaited = (self.state.down | sent) & self.roll.may_act_on
         return [
             self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
             for host in self.state.hosts.values()
-            if not host.read and host.name in self.roll.may_act_on and host.name in self.state.down
+            if not host.read and host.name in awaited
         ]
 
     def _is_returnable(self, host: Host, busy: set[str]) -> bool:
@@ -251,7 +256,7 @@ class _Decision:
         for event in self.state.events:
             if not self._is_candidate(event):
                 continue
-            down = fixed | self.going
+            down = fixed | self.going | self.staying
             obstacle = self._obstacle(event, down)
             if obstacle is None:
                 moves.append(self._round(event))
@@ -314,17 +319,12 @@ class _Decision:
             return False
         proceeds = self.roll.settings.overlap == "proceed"
         rule_1 = _other_domain_down(self.state, event, down)
-        if rule_1 and not (proceeds and rule_1.cause == _UNDER_WAY):
-            forced = False
-        elif obstacle.cause == _UNCOVERED:
-            # Rule 7: its readable hosts, if rule 1 allows.
-            forced = True
-        else:
-            # Rules 4 and 5, and the order of the document.
-            forced = obstacle.cause in _FORCED and proceeds
+        if obstacle.cause not in (*_FORCED, _UNCOVERED) or (rule_1 and rule_1.cause != _UNDER_WAY):
+            return False
         # Rule 4 goes before rule 2: what is drained already, and has no time left for a return, stays so.
-        if forced or obstacle.cause in (*_FORCED, _UNCOVERED):
-            self.staying.update(name for name in event.hosts if name in self.returnable)
+        self.staying.update(name for name in event.hosts if name in self.returnable)
+        # Rule 7: its readable hosts, if rule 1 allows. Rules 4 and 5 and the order of the document: with `proceed`.
+        forced = proceeds or (obstacle.cause == _UNCOVERED and not rule_1)
         return forced and bool(self._to_drain(event))
 
     def _to_drain(self, event: Event) -> list[str]:

@@ -147,6 +147,11 @@ class GroupState:
     def event_under_way_of(self, host: Host) -> Event | None:
         return next((event for event in self.by_host.get(host.name, ()) if self.is_under_way(event)), None)
 
+    def event_marked_on(self, host: Host) -> Event | None:
+        """The event that is still shown and whose approval stands in the host's journal."""
+        marked = {mark.event for mark in host.journal.marks} if host.journal else set()
+        return next((event for event in self.by_host.get(host.name, ()) if event.id in marked), None)
+
     def worked_on_until(self, host: Host) -> float:
         """Until when another run works there: as long as it does on one host of the same event (10)."""
         journal = host.journal
