@@ -166,8 +166,10 @@ class WorldHost:
             self.journal = HostJournal(run)
         else:
             self._own(run)
+        new = event_id not in self.journal.marks
         self.journal.marks[event_id] = (tuple(hosts), self.clock.now)
         self.journal.until = max(self.journal.until, self.clock.now + WORKED_ON)
+        return new or not self.world.parts.only_new_marks_are_taken_back
 
     def unmark(self, run, event_id):
         if self.journal and self.journal.owner == run:
@@ -175,12 +177,13 @@ class WorldHost:
             if not self.journal.drained and not self.journal.marks:
                 self.journal = None
 
-    def send(self, run, event_id, arrived):
-        """The POST itself. What knows that it sent nothing takes its mark back."""
+    def send(self, run, event_id, arrived, new):
+        """The POST itself. What knows that it sent nothing takes its mark back, and no mark of an earlier sending."""
         if self.journal is None or self.journal.owner != run:
             raise Refused("the journal is another run's")
         if self.world.parts.host_is_the_fence and self.clock.now - arrived > POST_WITHIN:
-            self.unmark(run, event_id)
+            if new:
+                self.unmark(run, event_id)
             raise Refused("too late")
         self.world.azure.approve(event_id, self.name)
 
@@ -196,6 +199,8 @@ class Balancer:
         self.world = world
         self.rotation = dict.fromkeys(hosts, True)
         self.records = {}
+        # Whether runs can ask it for its records.
+        self.is_asked = True
 
     def write(self, host, run, events):
         """The first of two commands. A step that finds its own record keeps the record's "before"."""

@@ -22,6 +22,7 @@ class Parts:
     sent_again: bool = True  # (8)
     marks_are_taken_over: bool = True  # (9)
     worked_on_together: bool = True  # (10)
+    only_new_marks_are_taken_back: bool = True  # found here: an earlier sending may have arrived
     renewed_only_while_connected: bool = True  # history 11
 
 

@@ -195,6 +195,7 @@ class Run:
         records = tuple(
             model.Record("balancer", host, record.events, self._type(record.events), record.run)
             for host, record in self.world.balancer.records.items()
+            if self.world.balancer.is_asked
         )
         return model.Roll(
             run=self.name,
@@ -338,6 +339,7 @@ class Run:
             yield from self._approve(event_id, roll)
 
     def _drain(self, move, roll, event_id, counted):
+        yield from self.point("before notes")
         if move.needs_lease:
             kind = self.world.azure.events[event_id].type
             notes = {(host, "drain"): model.Note(host, move.events, kind, self.name) for host in move.hosts}
@@ -440,8 +442,8 @@ class Run:
         marked = []
         try:
             for host in others:
-                marked.append(host)
-                yield from self.on_host(host, "mark", *self._mark(host, readings, event))
+                if (yield from self.on_host(host, "mark", *self._mark(host, readings, event))):
+                    marked.append(host)
                 yield from self.point(f"marked {host}")
             yield from self._send(sender, readings, event)
         except (Refused, Unreachable) as reason:
@@ -464,9 +466,9 @@ class Run:
         if not self.is_connected(sender):
             yield 5.0
             raise Unreachable(sender)
-        self.world.hosts[sender].mark(*self._mark(sender, readings, event))
+        new = self.world.hosts[sender].mark(*self._mark(sender, readings, event))
         self.world.tell(f"{self.name}: mark and send {event.id} on {sender}")
-        self.world.clock.start(self._post(sender, event.id, outcome))
+        self.world.clock.start(self._post(sender, event.id, outcome, new))
         while not outcome:
             yield 1.0
             if not self.is_connected(sender):
@@ -474,17 +476,19 @@ class Run:
         if "refused" in outcome:
             raise Refused(outcome["refused"])
 
-    def _post(self, sender, event_id, outcome):
+    def _post(self, sender, event_id, outcome, new):
         machine, boot, arrived = self.world.hosts[sender], self.world.hosts[sender].boot, self.world.clock.now
         incarnation = self.world.azure.incarnation
-        yield 0.3 if self.random.random() < 0.9 else 25.0 * self.random.random()
+        slow = self.world.accidents.pop((self.name, f"post {event_id}"), None)
+        yield slow[1] if slow else 0.3 if self.random.random() < 0.9 else 25.0 * self.random.random()
         if not machine.up or machine.boot != boot:
             return
         try:
             if self.world.parts.host_is_the_fence and incarnation != self.world.azure.incarnation:
-                machine.unmark(self.name, event_id)
+                if new:
+                    machine.unmark(self.name, event_id)
                 raise Refused("the document has changed")
-            machine.send(self.name, event_id, arrived)
+            machine.send(self.name, event_id, arrived, new)
             self.world.tell(f"{self.name}: POST {event_id} from {sender}")
             outcome["sent"] = True
         except Refused as reason:
