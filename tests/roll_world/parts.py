@@ -29,5 +29,5 @@ class Parts:
 ALL = Parts()
 
 
-def without(part: str) -> Parts:
-    return dataclasses.replace(ALL, **{part: False})
+def without(*parts: str) -> Parts:
+    return dataclasses.replace(ALL, **dict.fromkeys(parts, False))
