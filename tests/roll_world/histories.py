@@ -81,7 +81,9 @@ accidents = st.builds(
     run=st.integers(0, 2),
     kind=st.sampled_from(["kill", "kill", "stop", "stop", "stop", "cut"]),
     seconds=st.floats(5, 400),
-    hosts=st.sets(st.sampled_from([*HOSTS, "k0", "k1"]), min_size=1, max_size=3).map(lambda names: tuple(sorted(names))),
+    hosts=st.sets(st.sampled_from([*HOSTS, "k0", "k1"]), min_size=1, max_size=3).map(
+        lambda names: tuple(sorted(names))
+    ),
 )
 
 

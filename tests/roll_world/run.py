@@ -425,9 +425,7 @@ class Run:
         event = next(event for event in roll.events if event.id == event_id)
         now = self.world.clock.now
         mark = model.Mark(event_id, event.hosts, now, event.takes_down)
-        notes = {
-            (host, "approve"): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts
-        }
+        notes = {(host, "approve"): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts}
         if not (yield from self.write_notes(notes)):
             return
         # From the newest readings of the whole group.

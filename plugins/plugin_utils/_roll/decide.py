@@ -118,7 +118,7 @@ class _Decision:
         begun = self._begun()
         rounds = [move for move in begun if move.kind == ROUND]
         back = self._returns()
-        waiting = {move.hosts[0] for move in back if move.kind == RETURN}
+        waiting = {move.hosts[0] for move in back if move.kind == RETURN} & self.state.out
         # Rule 2: what is out comes first. Nothing begins until it is back in service.
         begun = [self._after_returns(move, waiting) for move in begun]
         resent = {move.approve for move in rounds}
@@ -417,13 +417,11 @@ def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> 
 
 def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
     """Runs that share no inventory take the events in the order of the document."""
-    for other in state.events:
-        if other.order >= event.order:
-            break
-        if other.strangers and not other.started and other.takes_down and other.id != event.id:
-            why = f"Event {other.id} comes first, and another run may have {some_of(list(other.strangers))}"
-            return _Obstacle(_ELSEWHERE, why)
-    return None
+    first = state.first_elsewhere
+    if first is None or first.order >= event.order:
+        return None
+    why = f"Event {first.id} comes first, and another run may have {some_of(list(first.strangers))}"
+    return _Obstacle(_ELSEWHERE, why)
 
 
 class _Room:

@@ -49,7 +49,13 @@ class GroupState:
             if note.host in self.hosts and not self.hosts[note.host].read and note.type not in VANISHING_TYPES:
                 self._notes.setdefault(note.host, []).append(note)
 
-    @property
+    @functools.cached_property
+    def first_elsewhere(self) -> Event | None:
+        """The first Scheduled event for a VM that is no host of the inventory: another run may have that VM."""
+        found = (event for event in self.events if event.strangers and not event.started and event.takes_down)
+        return next(found, None)
+
+    @functools.cached_property
     def actable(self) -> list[Host]:
         """The hosts that this run may act on and has read, in the order of people."""
         names = sorted((name for name in self.hosts if name in self.roll.may_act_on), key=natural)

@@ -165,7 +165,7 @@ def history_6(parts):
         Script("E1", ("h1",), notice=1000, starts_after_approval=40, lasts=100),
     ]
     world = World(TWO, events, parts)
-    world.start_run("R0")
+    world.start_run("R0", drain_takes={"h1": 60.0})
     ends(world)
 
 
