@@ -39,6 +39,8 @@ class History:
     accidents: tuple
     shared: bool
     overlap: str
+    max_at_once: int | None
+    batched: bool
     seed: int
 
 
@@ -101,6 +103,8 @@ def histories(draw):
         accidents=tuple(draw(st.lists(accidents, max_size=5))),
         shared=draw(st.booleans()),
         overlap=draw(st.sampled_from(["wait", "wait", "proceed"])),
+        max_at_once=draw(st.sampled_from([None, None, 1, 2])),
+        batched=draw(st.booleans()),
         seed=draw(st.integers(0, 2**16)),
     )
 
@@ -112,16 +116,18 @@ def play(history, parts=ALL):
         # A single VM has events of its own.
         events = tuple(dataclasses.replace(e, hosts=e.hosts[:1], grows_after=None, strangers=()) for e in events)
     world = World(DOMAINS, events, parts, shared=history.shared, seed=history.seed)
-    settings = model.Settings(drain_timeout=60.0, reserve=20.0, overlap=history.overlap)
+    settings = model.Settings(
+        drain_timeout=60.0, reserve=20.0, overlap=history.overlap, max_at_once=history.max_at_once
+    )
     for number, (at, pattern, takes) in enumerate(history.runs):
-        drain_takes = dict(zip(HOSTS, takes, strict=True))
-        world.start_run(f"R{number}", pattern, at, patience=900.0, settings=settings, drain_takes=drain_takes)
+        more = {"drain_takes": dict(zip(HOSTS, takes, strict=True)), "batched": history.batched}
+        world.start_run(f"R{number}", pattern, at, patience=900.0, settings=settings, **more)
     for accident in history.accidents:
         world.clock.start(_happens(world, accident), after=accident.at)
     world.go(HEALED)
     for run in world.runs.values():
         run.cut_from.clear()
-    last = world.start_run("last", at=HEALED + 1, patience=PATIENCE, settings=settings)
+    last = world.start_run("last", at=HEALED + 1, patience=PATIENCE, settings=settings, batched=history.batched)
     world.clock.go(HEALED + PATIENCE + 100, done=lambda: last.ended_at is not None)
     _has_ended(world, last)
     return world

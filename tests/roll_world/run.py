@@ -9,11 +9,12 @@ import copy
 import dataclasses
 import random
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide, model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batches, decide, model
 
 from .machines import WORKED_ON, Refused
 
 GROUP = "set"
+BATCH_PATIENCE = 600.0
 
 
 class Unreachable(Exception):
@@ -29,7 +30,9 @@ class Reading:
 
 
 class Run:
-    def __init__(self, world, name, hosts, patience=1500.0, settings=None, drain_takes=None, latency=0.5):
+    def __init__(
+        self, world, name, hosts, patience=1500.0, settings=None, drain_takes=None, latency=0.5, batched=False
+    ):
         self.world = world
         self.name = name
         self.pattern = list(hosts)
@@ -39,6 +42,8 @@ class Run:
             self.settings = dataclasses.replace(self.settings, resend_after=float("inf"))
         self.drain_takes = drain_takes or {}
         self.latency = latency
+        self.batched = batched
+        self.acts_on = frozenset(hosts)
         self.random = random.Random(f"{world.random.random()} {name}")
         self.killed_at = None
         self.stopped_until = float("-inf")
@@ -205,7 +210,7 @@ class Run:
             records=records,
             notes=tuple(self.notes.values()) if self.world.parts.notes else (),
             settings=self.settings,
-            may_act_on=frozenset(self.pattern),
+            may_act_on=self.acts_on,
         )
 
     def _type(self, events):
@@ -245,24 +250,49 @@ class Run:
     def life(self):
         self.world.tell(f"{self.name} begins")
         end = self.world.clock.now + self.patience
-        while self.world.clock.now < end:
-            roll, readings = yield from self.read()
-            moves = decide.what_may_go_down_now(roll)
-            if not moves:
-                break
-            self._look_for_the_dead(roll, moves)
-            yield from self._act([move for move in moves if not move.needs_lease], roll, readings)
-            if any(move.needs_lease for move in moves):
-                yield from self.point("before lease")
-                if (yield from self.take_lease()):
-                    roll, readings = yield from self.read()
-                    yield from self._remove_notes(roll)
-                    moves = decide.what_may_go_down_now(roll)
-                    yield from self._act([move for move in moves if move.needs_lease], roll, readings)
-                    yield from self.release_lease()
-            yield 6.0 + 8.0 * self.random.random()
+        if self.batched:
+            yield from self._in_batches(end)
+        else:
+            yield from self._until_nothing_is_left(end)
         self.ended_at = self.world.clock.now
         self.world.tell(f"{self.name} ends")
+
+    def _in_batches(self, end):
+        """As a play does it: what is out first, over all hosts; then batch after batch, each decided for itself."""
+        while self.world.clock.now < end:
+            self.acts_on = frozenset(self.pattern)
+            yield from self._decide_once((model.RETURN, model.FORGET))
+            roll, _ = yield from self.read()
+            planned = batches.batches(roll)
+            if not planned and not decide.what_may_go_down_now(roll):
+                return
+            for batch in planned:
+                self.acts_on = frozenset(batch.hosts)
+                self.world.tell(f"{self.name}: batch {batch.hosts}")
+                yield from self._until_nothing_is_left(min(end, self.world.clock.now + BATCH_PATIENCE))
+            yield 6.0 + 8.0 * self.random.random()
+
+    def _until_nothing_is_left(self, end):
+        while self.world.clock.now < end:
+            if not (yield from self._decide_once(model.MOVES)):
+                return
+            yield 6.0 + 8.0 * self.random.random()
+
+    def _decide_once(self, kinds):
+        roll, readings = yield from self.read()
+        moves = decide.what_may_go_down_now(roll)
+        self._look_for_the_dead(roll, moves)
+        allowed = [move for move in moves if move.kind in kinds]
+        yield from self._act([move for move in allowed if not move.needs_lease], roll, readings)
+        if any(move.needs_lease for move in allowed):
+            yield from self.point("before lease")
+            if (yield from self.take_lease()):
+                roll, readings = yield from self.read()
+                yield from self._remove_notes(roll)
+                now = decide.what_may_go_down_now(roll)
+                yield from self._act([move for move in now if move.needs_lease and move.kind in kinds], roll, readings)
+                yield from self.release_lease()
+        return moves
 
     def _look_for_the_dead(self, roll, moves):
         for move in moves:
@@ -290,7 +320,9 @@ class Run:
         elif move.kind == model.RETURN:
             return [self._return(host, readings, move.events) for host in move.hosts]
         elif move.kind == model.DRAIN:
-            return [self._drain(move, roll, move.events[0], counted=False)]
+            # Not counted: what `proceed` drained, what vanishes, and what was sent already.
+            counted = move.needs_lease and self.settings.overlap != "proceed"
+            return [self._drain(move, roll, move.events[0], counted)]
         elif move.kind == model.ROUND:
             return [self._round(move, roll, readings)]
         return []
