@@ -106,6 +106,10 @@ class Azure:
             self.world.hosts[host].goes_down(script.down_for)
         yield script.down_for
         for host in event.hosts:
+            if event.type == "Preempt":
+                self.world.hosts[host].vanished = True
+            if self.world.hosts[host].vanished:
+                continue
             self.world.hosts[host].comes_back(lost_disk=event.type == "Redeploy")
             if event.type == "Redeploy" and event.started_by_itself:
                 self.world.hosts[host].disk_lost_to_azure = clock.now

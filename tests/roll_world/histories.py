@@ -53,7 +53,13 @@ def scripts(draw, number):
         st.sampled_from(
             [("Reboot", "drain")] * 4
             + [("Redeploy", "drain")] * 3
-            + [("Freeze", "approve"), ("Freeze", "drain"), ("Reboot", "approve"), ("Reboot", "ignore")]
+            + [
+                ("Freeze", "approve"),
+                ("Freeze", "drain"),
+                ("Reboot", "approve"),
+                ("Reboot", "ignore"),
+                ("Preempt", "drain"),
+            ]
         )
     )
     strangers = draw(st.sampled_from([()] * 9 + [("x",)]))
@@ -115,6 +121,9 @@ def play(history, parts=ALL):
     if not history.shared:
         # A single VM has events of its own.
         events = tuple(dataclasses.replace(e, hosts=e.hosts[:1], grows_after=None, strangers=()) for e in events)
+    if any(event.type == "Preempt" for event in events):
+        # Nobody can approve what names a VM that is gone: then nothing is days ahead.
+        events = tuple(dataclasses.replace(event, notice=min(event.notice, 900.0)) for event in events)
     world = World(DOMAINS, events, parts, shared=history.shared, seed=history.seed)
     settings = model.Settings(
         drain_timeout=60.0, reserve=20.0, overlap=history.overlap, max_at_once=history.max_at_once

@@ -42,6 +42,7 @@ class WorldHost:
         self.journal = None
         self.serves = True
         self.up = True
+        self.vanished = False
         self.boot = 0
         self.booted_at = 0.0
         self.disk_lost_to_azure = float("-inf")

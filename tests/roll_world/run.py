@@ -198,7 +198,7 @@ class Run:
                 events[event_id] = model.Event(event_id, kind, status, due, named, strangers, action)
         hosts = tuple(self._host(name, readings.get(name)) for name in self.world.hosts)
         records = tuple(
-            model.Record("balancer", host, record.events, self._type(record.events), record.run)
+            model.Record("balancer", host, record.events, self._types(record.events), record.run)
             for host, record in self.world.balancer.records.items()
             if self.world.balancer.is_asked
         )
@@ -213,8 +213,8 @@ class Run:
             may_act_on=self.acts_on,
         )
 
-    def _type(self, events):
-        return self.world.azure.events[events[0]].type if events else "Reboot"
+    def _types(self, events):
+        return tuple(self.world.azure.events[event_id].type for event_id in events)
 
     def _host(self, name, reading):
         seen = reading or self.seen.get(name)
@@ -234,16 +234,19 @@ class Run:
         return model.Journal(
             owner=owner,
             events=journal.events,
-            types=tuple(self.world.azure.events[event_id].type for event_id in journal.events),
+            types=self._types(journal.events),
             drained=journal.drained,
             finished=journal.finished,
             returning=journal.returning,
             marks=tuple(
-                model.Mark(event_id, hosts, at, self.world.azure.events[event_id].takes_down)
+                model.Mark(event_id, hosts, at, self.world.azure.events[event_id].takes_down, self._vanishes(event_id))
                 for event_id, (hosts, at) in journal.marks.items()
             ),
             worked_on_until=journal.until,
         )
+
+    def _vanishes(self, event_id):
+        return self.world.azure.events[event_id].type == "Preempt"
 
     # -- what it does
 
@@ -456,7 +459,7 @@ class Run:
             return
         event = next(event for event in roll.events if event.id == event_id)
         now = self.world.clock.now
-        mark = model.Mark(event_id, event.hosts, now, event.takes_down)
+        mark = model.Mark(event_id, event.hosts, now, event.takes_down, event.vanishing)
         notes = {(host, "approve"): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts}
         if not (yield from self.write_notes(notes)):
             return

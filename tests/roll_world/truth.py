@@ -24,6 +24,8 @@ class Truth:
         return not self.world.balancer.rotation[host] or not self.world.hosts[host].serves
 
     def _is_down(self, host, seen_from):
+        if self.world.hosts[host].vanished:
+            return False
         if self.is_disturbed(host) and not self.world.is_vanishing(host):
             return True
         for event in self.world.azure.events.values():
@@ -80,6 +82,8 @@ class Truth:
 
     def at_the_end(self):
         for host in self.world.hosts:
+            if self.world.hosts[host].vanished:
+                continue
             if self.is_disturbed(host) and not any(
                 event.shown and host in event.hosts for event in self.world.azure.events.values()
             ):

@@ -97,7 +97,9 @@ def _units(state: GroupState) -> list[_Pack]:
         for host in named[event.id]:
             parent[root(host)] = root(named[event.id][0])
     for known in state.hosts.values():
-        if _is_planned(state, known.name) and (known.journal or state.has_something_drained(known)):
+        left = known.journal or state.has_something_drained(known)
+        # A VM that vanished is not waited for.
+        if left and _is_planned(state, known.name) and (known.read or known.name in state.down):
             root(known.name)
     members: dict[str, list[str]] = {}
     for name in sorted(parent, key=natural):

@@ -115,7 +115,7 @@ class _Decision:
         at_once = self._drained_at_once()
         busy = {name for move in at_once for name in move.hosts}
         self.returnable = {host.name: host for host in self.state.actable if self._is_returnable(host, busy)}
-        begun = self._begun()
+        begun = self._begun(busy)
         rounds = [move for move in begun if move.kind == ROUND]
         back = self._returns()
         waiting = {move.hosts[0] for move in back if move.kind == RETURN} & self.state.out
@@ -248,13 +248,14 @@ class _Decision:
         why = f"Run {owner} is at work on {host.name}"
         return _Obstacle(_WORKED_ON, why, until=self.state.worked_on_until(host))
 
-    def _begun(self) -> list[Move]:
+    def _begun(self, busy: set[str]) -> list[Move]:
         """The next of the group with what goes along, and what is held back."""
         moves = []
         # What is out, but may be brought back, keeps nobody from being the next: it is brought back first.
         fixed = self.state.down - set(self.returnable)
         for event in self.state.events:
-            if not self._is_candidate(event):
+            # One thing at a time for each host.
+            if not self._is_candidate(event) or not busy.isdisjoint(event.hosts):
                 continue
             down = fixed | self.going | self.staying
             obstacle = self._obstacle(event, down)

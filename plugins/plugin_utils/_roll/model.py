@@ -64,6 +64,8 @@ class Mark:
     hosts: tuple[str, ...]
     at: float
     takes_down: bool = True
+    # The VM is not waited for: the event counts only as long as somebody shows it.
+    vanishing: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +92,9 @@ class Record:
 
     machine: str
     host: str
+    # All events that it is drained for, and their types.
     events: tuple[str, ...]
-    type: str
+    types: tuple[str, ...]
     run: str
     before: str = ""
 

@@ -66,14 +66,15 @@ class GroupState:
         """Event -> its newest mark, for events that are not known to be gone."""
         found: dict[str, Mark] = {}
         for mark in self._all_marks():
-            if mark.event not in self.by_id and any(
-                name in self.hosts and self.hosts[name].read for name in mark.hosts
-            ):
-                # A host that it names was read without it: the event is gone.
+            if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
+                # A host that it names was read without it: the event is gone. A VM that vanishes is never read again.
                 continue
             if mark.event not in found or found[mark.event].at < mark.at:
                 found[mark.event] = mark
         return found
+
+    def _any_was_read(self, names: Iterable[str]) -> bool:
+        return any(name in self.hosts and self.hosts[name].read for name in names)
 
     def _all_marks(self) -> Iterable[Mark]:
         for host in self.hosts.values():
@@ -94,10 +95,10 @@ class GroupState:
             # Rule 6: it is told and no longer counts.
             return False
         journal = host.journal
-        if journal and journal.drained and not _only_vanishing(journal.types):
-            return True
         # A VM that is meant to vanish is lost anyway: it holds nobody up.
-        if any(record.type not in VANISHING_TYPES for record in self._records.get(host.name, ())):
+        if journal and journal.drained and not _vanishes(journal.types, host.read):
+            return True
+        if any(not _vanishes(record.types, host.read) for record in self._records.get(host.name, ())):
             return True
         return host.name in self._notes
 
@@ -193,5 +194,7 @@ def events_of(journal: Journal) -> set[str]:
     return {*journal.events, *(mark.event for mark in journal.marks)}
 
 
-def _only_vanishing(types: tuple[str, ...]) -> bool:
-    return bool(types) and all(kind in VANISHING_TYPES for kind in types)
+def _vanishes(types: tuple[str, ...], was_read: bool) -> bool:
+    """What is drained for a Reboot, too, still counts while it can be read: the Preempt may have been cancelled."""
+    found = [kind in VANISHING_TYPES for kind in types]
+    return bool(found) and (all(found) or (any(found) and not was_read))

@@ -131,14 +131,14 @@ def test_case_4_a_reading_of_another_group_holds_nobody_up():
 
 
 def test_case_5_a_record_without_a_journal_is_out_and_is_returned():
-    record = Record("lb1", "web0", ("R0",), "Redeploy", "dead")
+    record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
     state = roll(WEB, [reboot("R1", "web1")], records=(record,))
     assert ("return", ("web0",), "") in told(state)
     assert rounds(state) == []
 
 
 def test_case_5_it_is_drained_again_at_once_while_its_event_is_under_way():
-    record = Record("lb1", "web0", ("R0",), "Redeploy", "dead")
+    record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
     (move,) = what_may_go_down_now(roll(WEB, [started("R0", "web0", type="Redeploy")], records=(record,)))
     assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web0",), False)
 
@@ -323,3 +323,9 @@ def test_the_order_of_the_document_where_another_run_may_have_a_vm():
 def test_an_approval_needs_a_whole_drain_by_this_run(journal, allowed):
     state = roll({**WEB, "web0": Host("web0", "set", "0", journal=journal)}, [reboot("R0", "web0")])
     assert may_approve_now("R0", state).allowed is allowed
+
+
+def test_a_vm_that_vanished_after_its_approval_is_not_waited_for():
+    mark = Mark("P", ("web1",), NOW - 60, vanishing=True)
+    lost = Host("web1", "set", "1", read=False, journal=Journal("me", ("P",), ("Preempt",), True, True, marks=(mark,)))
+    assert told(roll({**WEB, "web1": lost}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]

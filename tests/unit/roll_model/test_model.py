@@ -30,7 +30,7 @@ ROLL = Roll(
     now=12.0,
     hosts=(Host("a", "g", "0", journal=Journal("r", ("E",), ("Reboot",), True, marks=(MARK,))), Host("b", "g", "1")),
     events=(Event("E", "Reboot", "Scheduled", None, ("a",), ("x",)),),
-    records=(Record("lb", "a", ("E",), "Reboot", "r", "ready"),),
+    records=(Record("lb", "a", ("E",), ("Reboot",), "r", "ready"),),
     notes=(Note("a", ("E",), "Reboot", "r", MARK),),
     settings=Settings(min_in_service="50%", max_at_once=3),
     may_act_on=frozenset({"b", "a"}),

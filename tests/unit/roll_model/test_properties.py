@@ -102,6 +102,8 @@ def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(roll):
     doing = [(name, move.kind) for move in moves if move.kind in ("return", "drain", "forget") for name in move.hosts]
     returned = {name for name, kind in doing if kind == "return"}
     assert returned.isdisjoint(name for name, kind in doing if kind != "return")
+    rounds = {name for move in moves if move.kind == "round" and move.events for name in move.hosts}
+    assert rounds.isdisjoint(name for name, kind in doing if kind != "forget")
     for move in moves:
         assert roll.may_act_on.issuperset(move.hosts)
         if move.kind == "return":
