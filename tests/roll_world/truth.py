@@ -29,7 +29,8 @@ class Truth:
         if self.is_disturbed(host) and not self.world.is_vanishing(host):
             return True
         for event in self.world.azure.events.values():
-            if event.shown and event.takes_down and host in event.hosts:
+            # I2 does not count Preempt: it takes away what is lost anyway.
+            if event.shown and event.takes_down and event.type != "Preempt" and host in event.hosts:
                 if event.approved:
                     return True
                 # What Azure starts by itself can be known only where it is shown.
