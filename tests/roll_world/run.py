@@ -302,7 +302,8 @@ class Run:
             if move.kind == model.HOLD and "is at work on" in move.why:
                 for host in move.hosts:
                     journal = self.world.hosts[host].journal
-                    if journal:
+                    # The hold names the one host that is worked on; the others of its event wait with it.
+                    if journal and move.why == f"Run {journal.owner} is at work on {host}":
                         self.world.truth.kept_out(journal.owner, host)
 
     def _act(self, moves, roll, readings):
