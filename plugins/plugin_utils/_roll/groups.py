@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts get the same document (a group), and which of them may go down together (a domain). Pure.
+
+The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
+update domain counts only where something shows that the host has company.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
+
+# The hosts that nothing holds together are one group, which has this name.
+THE_REST = "all others"
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """What tells where a host is: two host variables, what the VM says of itself, and its own good reading."""
+
+    host: str
+    delivery_group: str = ""
+    domain: str = ""
+    update_domain: str = ""
+    zone: str = ""
+    scale_set: str = ""
+    placement_group: str = ""
+    # The ids of the events in its document, whomever they name; None without a good reading.
+    events: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Hosts that get the same document."""
+
+    name: str
+    hosts: tuple[str, ...]
+    # The leases that a run needs to begin something here. What readings show changes; these are the inventory's alone:
+    # one for each `maintenance_delivery_group` of its hosts, and THE_REST for hosts without one.
+    leases: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    groups: tuple[Group, ...]
+    group_of: Mapping[str, str]
+    # In words, such as "update domain 0".
+    domain_of: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def group_hosts(places: Iterable[Place]) -> Grouping:
+    """Every host in one group and one domain. Does not depend on the order of the places."""
+    ordered = sorted(places, key=lambda place: natural(place.host))
+    holders: dict[str, list[str]] = {}
+    for place in ordered:
+        for sign in _signs(place):
+            holders.setdefault(sign, []).append(place.host)
+    parent = {place.host: place.host for place in ordered}
+    called = {place.host: place.delivery_group for place in ordered}
+    # What the user says comes first: no reading joins two groups that have two names in the inventory.
+    for sign in sorted(holders, key=_rank):
+        first, *others = holders[sign]
+        for host in others:
+            _join(parent, called, first, host)
+    members: dict[str, list[Place]] = {}
+    for place in ordered:
+        members.setdefault(_root(parent, place.host), []).append(place)
+    groups: list[Group] = []
+    domain_of: dict[str, str] = {}
+    alone: list[Place] = []
+    doubtful: list[str] = []
+    for company in members.values():
+        # `maintenance_delivery_group` says it for a single host, too; the other signs need somebody to share them.
+        if len(company) == 1 and not company[0].delivery_group:
+            alone += company
+            continue
+        groups.append(_group(_name(company), company))
+        for place in company:
+            domain_of[place.host] = _domain(place, shares=len(company) > 1, doubtful=doubtful)
+    if alone:
+        groups.append(_group(THE_REST, alone))
+        for place in alone:
+            domain_of[place.host] = _domain(place, shares=False, doubtful=doubtful)
+    return Grouping(
+        groups=tuple(groups),
+        group_of={host: group.name for group in groups for host in group.hosts},
+        domain_of=domain_of,
+        warnings=_warnings(sorted(doubtful, key=natural)),
+    )
+
+
+def _group(name: str, company: list[Place]) -> Group:
+    # In one order for everybody, so that no two runs hold one each and wait for the other.
+    leases = sorted({place.delivery_group or THE_REST for place in company}, key=natural)
+    return Group(name, tuple(place.host for place in company), tuple(leases))
+
+
+def _signs(place: Place) -> list[str]:
+    signs = []
+    if place.delivery_group:
+        signs.append(f"delivery group {place.delivery_group}")
+    if place.placement_group:
+        signs.append(f"placement group {place.placement_group.casefold()}")
+    signs += [f"event {canonical_id(event)}" for event in place.events or ()]
+    return signs
+
+
+def _rank(sign: str) -> tuple[int, str]:
+    return (("delivery", "placement", "event").index(sign.split(" ", 1)[0]), sign)
+
+
+def _join(parent: dict[str, str], called: dict[str, str], one: str, other: str) -> None:
+    top, below = _root(parent, one), _root(parent, other)
+    if top == below or (called[top] and called[below] and called[top] != called[below]):
+        return
+    parent[below] = top
+    called[top] = called[top] or called[below]
+
+
+def _root(parent: dict[str, str], host: str) -> str:
+    while parent[host] != host:
+        parent[host] = parent[parent[host]]
+        host = parent[host]
+    return host
+
+
+def _name(company: list[Place]) -> str:
+    """What the user calls it, else Azure, else its first host: the same in every run that sees the same."""
+    called = [place.delivery_group for place in company if place.delivery_group]
+    if called:
+        return called[0]
+    placed = sorted({place.placement_group.casefold() for place in company if place.placement_group})
+    return f"placement group {placed[0]}" if placed else f"the group of {company[0].host}"
+
+
+def _domain(place: Place, shares: bool, doubtful: list[str]) -> str:
+    if place.domain:
+        return f"domain {place.domain}"
+    if shares and place.update_domain:
+        return f"update domain {place.update_domain}"
+    if place.zone and not place.scale_set:
+        # Availability sets have no zones, so this is a single VM.
+        return f"zone {place.zone}"
+    doubtful.append(place.host)
+    return f"host {place.host}"
+
+
+def _warnings(hosts: list[str]) -> tuple[str, ...]:
+    if not hosts:
+        return ()
+    warning = (
+        f"Nothing shows which other VMs share the domain of {some_of(hosts)}, so that each goes alone: set"
+        " maintenance_delivery_group on the hosts of one availability set or scale set, or maintenance_domain"
+    )
+    return (warning,)

@@ -1,0 +1,200 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One group as the words of the roll's model see it: what is marked, under way, out and down. Pure.
+
+decide.py has the rules that are made of these words.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
+    Event,
+    Host,
+    Journal,
+    Mark,
+    Note,
+    Record,
+    Roll,
+)
+
+
+class GroupState:
+    """What the readings, journals, records and notes say about the hosts of one group."""
+
+    def __init__(self, roll: Roll, name: str, hosts: Iterable[Host]) -> None:
+        self.roll = roll
+        self.name = name
+        self.hosts = {host.name: host for host in hosts}
+        shown = {event_id for host in self.hosts.values() if host.read for event_id in host.shows}
+        # To hold back, any good reading of a host of the group counts; one of another group never does.
+        self.events = sorted((event for event in roll.events if event.id in shown), key=lambda event: event.order)
+        self.by_id = {event.id: event for event in self.events}
+        self.by_host: dict[str, list[Event]] = {}
+        for event in self.events:
+            for host_name in event.hosts:
+                self.by_host.setdefault(host_name, []).append(event)
+        self._records: dict[str, list[Record]] = {}
+        for record in roll.records:
+            if record.host in self.hosts:
+                self._records.setdefault(record.host, []).append(record)
+        self._notes: dict[str, list[Note]] = {}
+        for note in roll.notes:
+            # A note counts as the journal of a host that was not read, and not for Preempt and Terminate.
+            if note.host in self.hosts and not self.hosts[note.host].read and note.type not in VANISHING_TYPES:
+                self._notes.setdefault(note.host, []).append(note)
+
+    @functools.cached_property
+    def first_elsewhere(self) -> Event | None:
+        """The first Scheduled event for a VM that is no host of the inventory: another run may have that VM."""
+        found = (event for event in self.events if event.strangers and not event.started and event.takes_down)
+        return next(found, None)
+
+    @functools.cached_property
+    def actable(self) -> list[Host]:
+        """The hosts that this run may act on and has read, in the order of people."""
+        names = sorted((name for name in self.hosts if name in self.roll.may_act_on), key=natural)
+        return [self.hosts[name] for name in names if self.hosts[name].read]
+
+    @functools.cached_property
+    def marks(self) -> dict[str, Mark]:
+        """Event -> its newest mark, for events that are not known to be gone."""
+        found: dict[str, Mark] = {}
+        for mark in self._all_marks():
+            if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
+                # A host that it names was read without it: the event is gone. A VM that vanishes is never read again.
+                continue
+            if mark.event not in found or found[mark.event].at < mark.at:
+                found[mark.event] = mark
+        return found
+
+    def _any_was_read(self, names: Iterable[str]) -> bool:
+        return any(name in self.hosts and self.hosts[name].read for name in names)
+
+    def _all_marks(self) -> Iterable[Mark]:
+        for host in self.hosts.values():
+            if host.journal:
+                yield from host.journal.marks
+        for notes in self._notes.values():
+            for note in notes:
+                if note.mark:
+                    yield note.mark
+
+    def is_under_way(self, event: Event) -> bool:
+        """It takes hosts down and is Started or marked. A marked one may show Scheduled for minutes."""
+        return event.takes_down and (event.started or event.id in self.marks)
+
+    def is_out(self, host: Host) -> bool:
+        """Something of it is drained, says its journal, a record on another machine, or a note of the keepers."""
+        if host.stuck and self.roll.settings.continue_after_failure:
+            # Rule 6: it is told and no longer counts.
+            return False
+        journal = host.journal
+        # A VM that is meant to vanish is lost anyway: it holds nobody up.
+        if journal and journal.drained and not _vanishes(journal.types, host.read):
+            return True
+        if any(not _vanishes(record.types, host.read) for record in self._records.get(host.name, ())):
+            return True
+        return host.name in self._notes
+
+    def has_something_drained(self, host: Host) -> bool:
+        return bool((host.journal and host.journal.drained) or self._records.get(host.name))
+
+    def drained_for(self, host: Host) -> set[str]:
+        """The events for which something of the host is drained, say its journal and its records."""
+        found = {event for record in self._records.get(host.name, ()) for event in record.events}
+        return found | set(host.journal.events if host.journal and host.journal.drained else ())
+
+    @functools.cached_property
+    def out(self) -> set[str]:
+        return {host.name for host in self.hosts.values() if self.is_out(host)}
+
+    @functools.cached_property
+    def taken_by_events(self) -> dict[str, str]:
+        """VM -> the event under way that names it. A VM that is no host of this group stands under its own name."""
+        taken: dict[str, str] = {}
+        for event in self.events:
+            if self.is_under_way(event):
+                for name in (*event.hosts, *event.strangers):
+                    taken.setdefault(name, event.id)
+        for mark in self.marks.values():
+            if mark.takes_down and mark.event not in self.by_id:
+                # Nobody who can be read shows it, such as a single VM that reboots.
+                for name in mark.hosts:
+                    taken.setdefault(name, mark.event)
+        return taken
+
+    @functools.cached_property
+    def down(self) -> set[str]:
+        return self.out | set(self.taken_by_events)
+
+    def domain(self, name: str) -> str:
+        """A VM that is no host of the group counts as another domain."""
+        return self.hosts[name].domain if name in self.hosts else f"VM {name}"
+
+    def fits(self, names: Iterable[str], down: Iterable[str]) -> bool:
+        """Rule 1: no host of another domain is down; beyond that, only what one single event names goes together."""
+        going = set(names)
+        others = set(down) - going
+        return not others or len({self.domain(name) for name in going | others}) == 1
+
+    def in_the_way(self, names: Iterable[str], down: Iterable[str]) -> list[str]:
+        """Those of `down` that keep these hosts from going."""
+        going = set(names)
+        domains = {self.domain(name) for name in going}
+        others = set(down) - going
+        found = [name for name in others if len(domains) > 1 or self.domain(name) not in domains]
+        return sorted(found, key=natural)
+
+    def event_under_way_of(self, host: Host) -> Event | None:
+        return next((event for event in self.by_host.get(host.name, ()) if self.is_under_way(event)), None)
+
+    def event_marked_on(self, host: Host) -> Event | None:
+        """The event that is still shown and whose approval stands in the host's journal."""
+        marked = {mark.event for mark in host.journal.marks} if host.journal else set()
+        return next((event for event in self.by_host.get(host.name, ()) if event.id in marked), None)
+
+    def worked_on_until(self, host: Host) -> float:
+        """Until when another run works there: as long as it does on one host of the same event (10)."""
+        journal = host.journal
+        if not journal or journal.owner == self.roll.run:
+            return float("-inf")
+        return max(
+            other.journal.worked_on_until
+            for other in self.hosts.values()
+            if other.journal
+            and other.journal.owner == journal.owner
+            and (other is host or not events_of(journal).isdisjoint(events_of(other.journal)))
+        )
+
+    def is_worked_on(self, host: Host) -> bool:
+        return self.worked_on_until(host) > self.roll.now
+
+    def is_taken_over(self, host: Host) -> bool:
+        """Its journal is another run's."""
+        return bool(host.journal and host.journal.owner != self.roll.run)
+
+    def is_covered(self, event: Event) -> bool:
+        """Every name is a host that itself shows the event and that this run may act on."""
+        if event.strangers and self.roll.settings.uncovered != "allow":
+            return False
+        return all(self.speaks_for(name, event) for name in event.hosts)
+
+    def speaks_for(self, name: str, event: Event) -> bool:
+        host = self.hosts.get(name)
+        return bool(host and host.read and event.id in host.shows and not host.refused and name in self.roll.may_act_on)
+
+
+def events_of(journal: Journal) -> set[str]:
+    return {*journal.events, *(mark.event for mark in journal.marks)}
+
+
+def _vanishes(types: tuple[str, ...], was_read: bool) -> bool:
+    """What is drained for a Reboot, too, still counts while it can be read: the Preempt may have been cancelled."""
+    found = [kind in VANISHING_TYPES for kind in types]
+    return bool(found) and (all(found) or (any(found) and not was_read))

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must always hold, judged by what is true in the world and never by what a run believes."""
+
+from __future__ import annotations
+
+
+class Broken(AssertionError):
+    """An invariant does not hold. Says which, and when."""
+
+
+class Truth:
+    def __init__(self, world):
+        self.world = world
+
+    def broken(self, what, why):
+        raise Broken(f"{what} at {self.world.clock.now:.0f} s: {why}\n" + "\n".join(self.world.diary[-40:]))
+
+    def is_drained(self, host):
+        return not self.world.balancer.rotation[host] and not self.world.hosts[host].serves
+
+    def is_disturbed(self, host):
+        return not self.world.balancer.rotation[host] or not self.world.hosts[host].serves
+
+    def _is_down(self, host, seen_from):
+        if self.world.hosts[host].vanished:
+            return False
+        if self.is_disturbed(host) and not self.world.is_vanishing(host):
+            return True
+        for event in self.world.azure.events.values():
+            # I2 does not count Preempt: it takes away what is lost anyway.
+            if event.shown and event.takes_down and event.type != "Preempt" and host in event.hosts:
+                if event.approved:
+                    return True
+                # What Azure starts by itself can be known only where it is shown.
+                if event.status == "Started" and event in self.world.azure.document(seen_from):
+                    return True
+        return False
+
+    def _one_domain(self, going, together, seen_from, what):
+        """I2: no host of another domain is down, beyond what one single event names."""
+        domains = {self.world.domain[host] for host in going}
+        for other in self.world.hosts:
+            if other in going or other in together or not self._is_down(other, seen_from):
+                continue
+            if len(domains) > 1 or self.world.domain[other] not in domains:
+                self.broken("I2", f"{what}, and {other} of another domain is down")
+
+    def about_to_approve(self, event, sender):
+        if event.action == "drain":
+            for host in event.hosts:
+                if not self.is_drained(host):
+                    self.broken("I1", f"{event.id} is approved and {host} is not drained")
+        if event.takes_down:
+            self._one_domain(set(event.hosts), (), sender, f"{event.id} is approved")
+
+    def starts(self, event):
+        if event.approved and event.action == "drain":
+            for host in event.names_when_approved:
+                # No rule holds back what Azure starts by itself: it may take the disk after the approval was sent.
+                if not self.is_drained(host) and self.world.hosts[host].disk_lost_to_azure < event.approved_at:
+                    self.broken("I1", f"{event.id}, which was approved, takes {host}, which is in service")
+
+    def about_to_disturb(self, host, event_ids, counted):
+        """The first step of a drain. `counted`: not by overlap, nor for what vanishes or was sent already."""
+        if self.is_disturbed(host) or not counted:
+            return
+        events = [self.world.azure.events[event_id] for event_id in event_ids]
+        together = {name for event in events if event.shown and host in event.hosts for name in event.hosts}
+        self._one_domain({host}, together, host, f"{host} is drained for {', '.join(event_ids)}")
+
+    def about_to_return(self, host):
+        for event in self.world.azure.events.values():
+            if event.shown and event.approved and event.takes_down and host in event.names_when_approved:
+                self.broken("I3", f"{host} is returned while {event.id} is under way")
+
+    def kept_out(self, by_run, what):
+        """I7: whoever died keeps nobody out for longer than two minutes."""
+        run = self.world.runs.get(by_run)
+        if run and run.killed_at is not None and self.world.clock.now - run.killed_at > 120:
+            self.broken("I7", f"{what} is kept by {by_run}, which died at {run.killed_at:.0f} s")
+
+    def at_the_end(self):
+        for host in self.world.hosts:
+            if self.world.hosts[host].vanished:
+                continue
+            if self.is_disturbed(host) and not any(
+                event.shown and host in event.hosts for event in self.world.azure.events.values()
+            ):
+                self.broken("I3", f"{host} is not in service at the end")
