@@ -11,6 +11,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
     IDENTITY_VARIABLES,
@@ -18,7 +19,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan impor
     make_plan,
     with_journal,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import next_round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
 
 
@@ -30,7 +35,10 @@ def plan(
     drained: t.Any = None,
     uncovered: str = "refuse",
     width: int = LINE_WIDTH,
-    first_wave_only: bool = False,
+    round_of: t.Any = None,
+    overlap: str = "wait",
+    drain_timeout: t.Any = 600,
+    drain_reserve: t.Any = 5,
 ) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)
@@ -52,13 +60,27 @@ def plan(
             uncovered=uncovered,
             elsewhere=elsewhere,
             inventory_of=inventory_of,
-            read_again=first_wave_only,
+            read_again=round_of is not None,
             now=time.time(),
         )
-        made["later"] = [host for wave in made["waves"][1:] for host in wave["hosts"]] if first_wave_only else []
-        if first_wave_only:
-            made["waves"] = made["waves"][:1]
         made["lines"] = render_plan(made, int(width))
+        kept = kept_of(names, variables)
+        if round_of is None:
+            made["kept"] = kept
+        else:
+            state = plain(round_of)
+            settings = Settings(
+                overlap=str(overlap),
+                drain_timeout=float(drain_timeout),
+                reserve=float(drain_reserve),
+                uncovered=uncovered,
+            )
+            rules = read_policy(plain(policy))
+            everybody = {**state.get("kept", {}), **kept}
+            roll, _grouping = model_of(
+                everybody, variables, rules, state["outcomes"], settings, names, str(state["run_id"])
+            )
+            made = next_round(made, names, roll)
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None
     # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.

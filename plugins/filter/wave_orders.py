@@ -22,7 +22,8 @@ def orders_of(
     drains = drain_states(wave, batch, needed_vars(batch, hostvars, ("maintenance_status", "drain_result")))
     events = [event for part in wave["waves"] for event in part["events"]]
     due = to_be_drained(wave)
-    orders = wave_orders(events, batch, drains, on_failed_drain, wave.get("later", ()))
+    left = {name: wave.get(name, ()) for name in ("later", "stay", "back")}
+    orders = wave_orders(events, batch, drains, on_failed_drain, **left)
     return {host: {**order, "drains": host in due} for host, order in orders.items()}
 
 

@@ -218,7 +218,7 @@ class Approver:
     def _settle(self, own: dict[str, Record], deadline: float) -> str:
         """Find out by reading whether an approval arrived whose answer was lost. Returns why that can't be done."""
         # Well before the others, who wait as long as we may try, lose their patience.
-        ends = min(deadline, self.clock() + min(SECONDS_TO_SETTLE, self.timeout / 6))
+        ends = min(deadline, self.clock() + min(SECONDS_TO_SETTLE, max(SECONDS_TO_SETTLE / 2, self.timeout / 6)))
         trouble = ""
         while True:
             try:

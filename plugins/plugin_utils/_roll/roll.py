@@ -17,6 +17,8 @@ Outcome = dict[str, t.Any]
 
 # What became of a host's drain. Only a journal that says so makes a host drained.
 DRAIN_STATES = ("drained", "not_needed", "late", "failed", "lost")
+# Drained for another event, whose turn comes in a later round of the same wave.
+STAYS = "stays drained"
 # A host in one of these states stops the roll.
 BAD_STATES = ("left_drained", "failed", "lost")
 
@@ -58,7 +60,8 @@ def roll_with_plan(
     return {
         **roll,
         "hosts": list(hosts),
-        "plan": plan,
+        "plan": {key: value for key, value in plan.items() if key != "kept"},
+        "kept": plan.get("kept", {}),
         "pass": number_of_pass,
         # With nothing but a plan asked for, the plan is the output.
         "waves": [] if plan_only or roll["stopped"] else [wave["hosts"] for wave in plan["waves"]],
@@ -107,11 +110,14 @@ def wave_orders(
     drains: Mapping[str, str],
     on_failed_drain: str = "restore",
     later: Iterable[str] = (),
+    stay: Iterable[str] = (),
+    back: Iterable[str] = (),
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
     `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
-    not come, as nothing holds them together with this wave any more. They are left as they are.
+    not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those that
+    are brought back to service first.
     """
     orders: dict[str, Order] = {host: _empty_order(drains.get(host, "lost")) for host in batch}
     for event in events:
@@ -125,8 +131,12 @@ def wave_orders(
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["restore"] = _is_restored(order, on_failed_drain)
     for host in later:
-        if drains.get(host, "lost") != "lost":
-            orders[host] = _empty_order("not_needed")
+        orders[host] = {**_empty_order("not_needed"), "later": True}
+    for host in stay:
+        orders[host].update(stays=orders[host]["drain"] == "drained")
+        orders[host]["restore"] = orders[host]["restore"] and not orders[host]["stays"]
+    for host in back:
+        orders[host] = {**_empty_order("drained"), "restore": True}
     return orders
 
 
@@ -141,6 +151,8 @@ def _empty_order(drain: str) -> Order:
         "vanishes": False,
         "acts": False,
         "restore": False,
+        "stays": False,
+        "later": False,
     }
 
 
@@ -198,6 +210,8 @@ def wave_outcomes(
     """`previous`, and what this wave did to its hosts, from what they registered."""
     outcomes = dict(previous or {})
     for host, order in orders.items():
+        if order.get("later"):
+            continue
         known = variables.get(host) or {}
         approve = _approve_report(order, known)
         reports = (_drain_report(order, known), approve, _restore_report(order, known, approve))
@@ -275,6 +289,8 @@ def _state(order: Mapping[str, t.Any], approve: Mapping[str, t.Any], restore: Ma
         )
     if order["drain"] == "not_needed":
         return "failed" if approve.get("error") else "passed"
+    if order.get("stays") and approve["over"] and not approve.get("error"):
+        return STAYS
     return "left_drained"
 
 
@@ -294,7 +310,7 @@ def run_summary(
     problems = last_plan.get("journal_problems", ())
     left: dict[str, list[t.Any]] = {
         "drained": sorted(
-            {host for host, outcome in outcomes.items() if outcome["state"] == "left_drained"}
+            {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", STAYS)}
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
         ),
@@ -317,13 +333,15 @@ def run_summary(
         "left": left,
         "stopped": run.get("stopped", ""),
     }
+    undone_events = {event["id"] for wave in last_plan["waves"] for event in wave["events"]}
+    held = {event: why for event, why in run.get("held", {}).items() if event in undone_events}
     # Without a single reading, nobody knows whether there is anything to do.
     nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
     undone = any(left[key] for key in ("drained", "failed", "refused", "not_run", "not_believed"))
     summary["ok"] = not (undone or nothing_read or run.get("stopped"))
     return {
         **summary,
-        "lines": summary_lines(summary, last_plan.get("unread", ()), problems),
+        "lines": summary_lines({**summary, "held": held}, last_plan.get("unread", ()), problems),
         "artifact": run_artifact(summary),
     }
 
@@ -333,8 +351,9 @@ def _went_wrong(outcome: Outcome) -> bool:
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:
-    keys = ("state", "pass", "wave", "drained_at", "restored_at", "rebooted", "error")
-    return {key: outcome[key] for key in keys if outcome.get(key) is not None}
+    keys = ("pass", "wave", "drained_at", "restored_at", "rebooted", "error")
+    state = "left_drained" if outcome["state"] == STAYS else outcome["state"]
+    return {"state": state, **{key: outcome[key] for key in keys if outcome.get(key) is not None}}
 
 
 def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
@@ -389,6 +408,7 @@ def summary_lines(
     if summary["stopped"]:
         lines.append(f"The roll was stopped. {summary['stopped']}")
     lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
+    lines += [f"Not begun: event {event}, as {why}." for event, why in summary.get("held", {}).items()]
     lines += [f"Not approved: event {refusal['id']}{_why_refused(refusal)}." for refusal in left["refused"]]
     lines += [f"Not believed: {why}" for why in left["not_believed"]]
     if left["drained"]:

@@ -1,0 +1,150 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what was read to what a decision is made from: hosts and events of the model. Pure.
+
+The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
+variables are costly to ask for.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+    NOW,
+    HostVars,
+    events_of,
+    moment,
+    was_read,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, Place, group_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Host, Journal, Roll, Settings
+
+# What a run keeps of a host that it has read.
+Kept: t.TypeAlias = dict[str, t.Any]
+
+_OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
+# The states of an outcome in which a host is in service again, whatever its last reading says.
+_BACK = ("restored", "passed", "failed")
+
+
+def kept_of(hosts: Iterable[str], host_vars: HostVars) -> dict[str, Kept]:
+    """Host -> what is worth keeping of its variables and its reading."""
+    return {host: _kept(host, host_vars.get(host) or {}) for host in hosts}
+
+
+def _kept(host: str, variables: Mapping[str, t.Any]) -> Kept:
+    this_host = this_host_of(variables)
+    status = variables.get("maintenance_status")
+    journal = status.get("journal") if isinstance(status, dict) else None
+    place = {name: _text(this_host.get(name)) for name in _OF_THE_VM}
+    place.update(delivery_group=_text(variables.get("maintenance_delivery_group")))
+    place.update(domain=_text(variables.get("maintenance_domain")))
+    return {
+        "vm": canonical_name(vm_name_of(host, variables)),
+        "place": place,
+        "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
+        "journal": _journal_kept(journal) if isinstance(journal, dict) else None,
+    }
+
+
+def _journal_kept(journal: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    events = [event for event in journal.get("events") or () if isinstance(event, dict)]
+    left = [step for step in journal.get("steps") or () if step.get("status") in ("started", "done", "failed")]
+    return {
+        "owner": str(journal.get("run_id") or ""),
+        "events": [str(event.get("id")) for event in events],
+        "types": [str(event.get("type")) for event in events],
+        # A drain without steps takes nothing away, and is over when its event is.
+        "drained": bool(left) or journal.get("state") == "drained",
+        "finished": journal.get("state") == "drained",
+        "returning": journal.get("state") == "restoring",
+    }
+
+
+def model_of(
+    kept: Mapping[str, Kept],
+    readings: HostVars,
+    rules: Sequence[Rule],
+    outcomes: Mapping[str, Mapping[str, t.Any]],
+    settings: Settings,
+    batch: Iterable[str],
+    run_id: str,
+    now: float | None = None,
+) -> tuple[Roll, Grouping]:
+    """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group."""
+    seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
+    over = {event for event, seen in seen_last if seen == "gone"}
+    grouping = group_hosts(_place(host, known) for host, known in kept.items())
+    hosts = [_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()]
+    by_vm = {known["vm"]: host for host, known in kept.items()}
+    events: dict[str, Event] = {}
+    for variables in readings.values():
+        for raw in events_of(variables.get("maintenance_status")):
+            event = _event(raw, by_vm, rules)
+            known = events.get(event.id)
+            # There is no way back from Started.
+            if event.id not in over and (known is None or event.started):
+                events[event.id] = event
+    roll = Roll(
+        run=run_id,
+        now=time.time() if now is None else now,
+        hosts=tuple(hosts),
+        events=tuple(events.values()),
+        settings=settings,
+        may_act_on=frozenset(batch),
+    )
+    return roll, grouping
+
+
+def _place(host: str, known: Kept) -> Place:
+    return Place(host=host, events=None if known["shows"] is None else tuple(known["shows"]), **known["place"])
+
+
+def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.Any] | None, over: set[str]) -> Host:
+    journal = known["journal"]
+    state = (outcome or {}).get("state")
+    if state in _BACK or state == "vanished":
+        # It was read before this run brought it back, or saw it off.
+        journal = None
+    return Host(
+        name=name,
+        group=grouping.group_of[name],
+        domain=grouping.domain_of[name],
+        read=known["shows"] is not None,
+        shows=tuple(event for event in known["shows"] or () if event not in over),
+        journal=Journal(
+            owner=journal["owner"],
+            events=tuple(journal["events"]),
+            types=tuple(journal["types"]),
+            drained=journal["drained"],
+            finished=journal["finished"],
+            returning=journal["returning"],
+        )
+        if journal
+        else None,
+    )
+
+
+def _event(raw: Mapping[str, t.Any], by_vm: Mapping[str, str], rules: Sequence[Rule]) -> Event:
+    names = [str(name) for name in raw.get("resources") or ()]
+    due = moment(raw.get("not_before"))
+    return Event(
+        id=str(raw.get("id")),
+        type=str(raw.get("type")),
+        status=str(raw.get("status")),
+        not_before=None if due == NOW else due,
+        hosts=tuple(by_vm[canonical_name(name)] for name in names if canonical_name(name) in by_vm),
+        strangers=tuple(name for name in names if canonical_name(name) not in by_vm),
+        action=decide(raw, rules)["action"],
+    )
+
+
+def _text(value: t.Any) -> str:
+    return "" if value is None or isinstance(value, bool) else str(value).strip()

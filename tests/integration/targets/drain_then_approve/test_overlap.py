@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Events that overlap, runs that died, and what Azure does meanwhile: still one domain at a time."""
+
+from __future__ import annotations
+
+import pytest
+from roll_fleet import RollFleet
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path, hosts=3) as built:
+        yield built
+
+
+def reboot(fleet, number, **more):
+    fleet.simulator.add_event(id=f"E{number}", type="Reboot", resources=[f"web-{number}"], dwell=1, **more)
+
+
+def test_a_freeze_that_names_all_does_not_glue_their_reboots_together(fleet):
+    fleet.simulator.add_event(id="F", type="Freeze", resources=list(fleet.domain_of), duration=5, dwell=1)
+    for number in range(3):
+        reboot(fleet, number)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1", "E2", "F"]
+    fleet.assert_one_domain_at_a_time()
+    for number in range(3):
+        assert fleet.count("drain", f"web-{number}") == fleet.count("restore", f"web-{number}") == 1
+
+
+def test_events_in_a_chain_go_one_after_the_other(fleet):
+    fleet.simulator.add_event(id="A", type="Reboot", resources=["web-0", "web-1"], dwell=1, notice=900)
+    fleet.simulator.add_event(id="B", type="Reboot", resources=["web-1", "web-2"], dwell=1, notice=1000)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == ["A", "B"]
+    # An event itself may span domains; what it does not name is in service meanwhile.
+    at = fleet.approved_at()
+    drained = {host: when for word, host, when in fleet.notes() if word == "drain"}
+    restored = {host: when for word, host, when in fleet.notes() if word == "restore"}
+    assert drained["web-2"] > at["A"]
+    assert restored["web-0"] < at["B"]
+    assert fleet.drained_hosts() == []
+
+
+def test_two_events_of_one_host_are_approved_one_after_the_other(fleet):
+    fleet.simulator.add_event(id="A", type="Redeploy", resources=["web-0"], dwell=2, notice=900)
+    fleet.simulator.add_event(id="B", type="Reboot", resources=["web-0"], dwell=1, notice=1000)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == ["A", "B"]
+    over = {line["event"]: line["time"] for line in fleet.simulator.changes() if line["change"] == "finished"}
+    assert fleet.approved_at()["B"] > over["A"]
+    # It stays out of service in between.
+    restored = [when for word, _host, when in fleet.notes() if word == "restore"]
+    assert len(restored) == 1
+    assert restored[0] > over["B"]
+
+
+def test_what_a_killed_run_left_drained_comes_first(fleet):
+    reboot(fleet, 0, notice=5000)
+    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
+    fleet.roll_and_kill_when(lambda: any(line["method"] == "POST" for line in fleet.simulator.log()))
+    assert fleet.drained_hosts() == ["web-0"]
+    fleet.simulator.clear_faults()
+    # Something more urgent comes up for another domain.
+    reboot(fleet, 1, notice=900)
+    run = fleet.roll()
+    fleet.assert_one_domain_at_a_time()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1"]
+    assert fleet.drained_hosts() == []
+
+
+def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
+    """web-0 is rebooting by Azure's own doing, and is not of this run."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1)
+    fleet.simulator.wait_for("E0", "Started")
+    reboot(fleet, 1)
+    run = fleet.roll("-e", "maintenance_hosts=web-1,web-2")
+    assert fleet.approvals() == []
+    assert fleet.notes() == []
+    assert run.code != 0
+    assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())
