@@ -22,7 +22,7 @@ CLONE = DEMO.parent
 # Everything that the demo writes. Another folder may be given, so that tests do not get into the user's way.
 SCRATCH = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else CLONE / ".build" / "demo"
 INVENTORY = SCRATCH / "inventory"
-SIMULATOR = CLONE / "roles" / "simulator" / "files" / "metadata_simulator.py"
+SIMULATOR = CLONE / "roles" / "simulator" / "files" / "metadata_simulator"
 SECONDS_TO_STOP = 10
 
 

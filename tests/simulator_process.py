@@ -21,7 +21,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PROGRAM = Path(__file__).resolve().parent.parent / "roles" / "simulator" / "files" / "metadata_simulator.py"
+PROGRAM = Path(__file__).resolve().parent.parent / "roles" / "simulator" / "files" / "metadata_simulator"
 EVENTS_PATH = "/metadata/scheduledevents"
 NEWEST = "2020-07-01"
 METADATA = {"Metadata": "true"}
