@@ -13,7 +13,7 @@ from simulator_process import PROGRAM
 
 ROLE = PROGRAM.parent.parent
 REPOSITORY = ROLE.parent.parent
-TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES"]
+TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES", "SETTING_RULES"]
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROGRAM.glob("*.py")))
 GUIDE = (REPOSITORY / "docs" / "simulator.md").read_text(encoding="utf-8")
 
@@ -35,13 +35,14 @@ def test_described_defaults_are_the_defaults():
 
 
 def names_after(pattern, text):
-    return set(re.findall(pattern, text))
+    return set(re.findall(pattern, text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_guide_names_all_that_the_program_knows(table):
     body = re.search(rf"^{table} = (.*?)^[}})]", SOURCE, re.MULTILINE | re.DOTALL).group(1)
     names = names_after(r'^    "([a-z_0-9]+)":', body) if "{" in body[:2] else names_after(r'"([a-z_0-9]+)"', body)
+    assert len(names) > 4
     assert {name for name in names if f"`{name}`" not in GUIDE} == set()
 
 

@@ -48,31 +48,43 @@ INSTANCE_VERSIONS = (
 )
 
 COMPUTE_FIELD_SINCE = {
+    "additionalCapabilities": "2021-11-01",
     "azEnvironment": "2018-10-01",
+    "customData": "2019-02-01",
     "evictionPolicy": "2020-12-01",
     "extendedLocation": "2021-03-01",
     "host": "2021-11-15",
     "hostGroup": "2021-11-15",
     "isHostCompatibilityLayerVm": "2020-06-01",
+    "licenseType": "2020-09-01",
     "location": "2017-04-02",
     "name": "2017-04-02",
     "offer": "2017-04-02",
     "osProfile": "2020-07-15",
+    "osProfile.disablePasswordAuthentication": "2020-10-01",
     "osType": "2017-04-02",
     "physicalZone": "2023-11-15",
     "placementGroupId": "2017-08-01",
+    "plan": "2018-04-02",
     "platformFaultDomain": "2017-04-02",
     "platformSubFaultDomain": "2021-10-01",
     "platformUpdateDomain": "2017-04-02",
     "priority": "2020-12-01",
     "provider": "2018-10-01",
+    "publicKeys": "2018-04-02",
     "publisher": "2017-04-02",
     "resourceGroupName": "2017-08-01",
     "resourceId": "2019-03-11",
+    "securityProfile": "2020-06-01",
+    "securityProfile.encryptionAtHost": "2021-11-01",
+    "securityProfile.securityType": "2021-12-13",
     "sku": "2017-04-02",
+    "storageProfile": "2019-06-01",
+    "storageProfile.resourceDisk": "2021-02-01",
     "subscriptionId": "2017-08-01",
     "tags": "2017-08-01",
     "tagsList": "2019-06-04",
+    "userData": "2021-01-01",
     "version": "2017-04-02",
     "virtualMachineScaleSet": "2021-03-01",
     "vmId": "2017-04-02",
@@ -81,8 +93,38 @@ COMPUTE_FIELD_SINCE = {
     "zone": "2017-12-01",
 }
 
+# Documented fields that a simulated VM has no value for: they are empty, as in Azure, and never missing.
+EMPTY_COMPUTE_FIELDS = {
+    "additionalCapabilities": {"hibernationEnabled": "false"},
+    "customData": "",
+    "extendedLocation": {"name": "", "type": ""},
+    "host": {"id": ""},
+    "hostGroup": {"id": ""},
+    "isHostCompatibilityLayerVm": "false",
+    "licenseType": "",
+    "physicalZone": "",
+    "plan": {"name": "", "product": "", "publisher": ""},
+    "platformSubFaultDomain": "",
+    "publicKeys": [],
+    "securityProfile": {
+        "encryptionAtHost": "false",
+        "secureBootEnabled": "false",
+        "securityType": "",
+        "virtualTpmEnabled": "false",
+    },
+    "storageProfile": {
+        "dataDisks": [],
+        "imageReference": {"id": "", "offer": "", "publisher": "", "sku": "", "version": ""},
+        "osDisk": {},
+        "resourceDisk": {"size": "0"},
+    },
+    "userData": "",
+}
+
 NOTICE_SECONDS = {"Freeze": 900, "Reboot": 900, "Redeploy": 600, "Preempt": 30, "Terminate": 300}
 DEFAULT_NOTICE_SECONDS = 900
+# What the owner of a scale set may choose, from the shortest to the longest.
+TERMINATE_NOTICE_SECONDS = (300, 900)
 DEFAULT_DWELL_SECONDS = 600
 FREEZE_SECONDS = 5
 UNKNOWN_DURATION = -1

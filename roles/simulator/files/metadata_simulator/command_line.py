@@ -8,7 +8,7 @@ import json
 import sys
 
 from .input_checks import InputError, checked
-from .settings import SETTING_RULES
+from .settings import PROFILES, SETTING_RULES
 
 EXAMPLE_FLEET = """{
   "groups": {
@@ -32,7 +32,7 @@ EXAMPLE_FLEET = """{
 EPILOG = """Prints one line "vm NAME URL" for each VM, then "control URL", then "ready". Stops on SIGTERM or Ctrl-C.
 Durations (notice, Started dwell, the slow first call, 24 hours of silence) are divided by the speed.
 The commands of --on-start and --on-finish get SIM_EVENT_ID, SIM_EVENT_TYPE, SIM_EVENT_CHANGE, SIM_RESOURCES (names with
-commas), SIM_GROUP and SIM_DURATION in their environment."""
+commas), SIM_GROUP, SIM_DURATION, SIM_IMPACT (down, frozen, gone) and SIM_IMPACT_SECONDS in their environment."""
 
 
 def command_line():
@@ -58,18 +58,24 @@ def command_line():
         metavar="HOST:PORT",
         help="where the control interface listens (default: 127.0.0.1:0, a free port)",
     )
+    parser.add_argument(
+        "--profile",
+        choices=sorted(PROFILES),
+        default="azure",
+        help="azure: as slow and as rough as Azure may be; quick: without waiting and without impact (default: azure)",
+    )
     parser.add_argument("--speed", type=float, metavar="F", help="how many times as fast durations pass (default: 1)")
     parser.add_argument(
         "--first-call-seconds",
         type=float,
         metavar="S",
-        help="how long the call takes that switches the service on; up to 120 in Azure (default: 0)",
+        help="how long the call takes that switches the service on (azure: 120, quick: 0)",
     )
     parser.add_argument(
         "--events-after-seconds",
         type=float,
         metavar="S",
-        help="how long after it events begin to show; up to 300 in Azure (default: 0)",
+        help="how long after it events begin to show (azure: 180, quick: 0)",
     )
     parser.add_argument(
         "--off-after-seconds",
@@ -88,6 +94,17 @@ def command_line():
         type=int,
         metavar="CODE",
         help="answer to the approval of an event that is not listed (default: 200)",
+    )
+    parser.add_argument(
+        "--impact",
+        choices=("on", "off"),
+        help="whether a VM's metadata service goes as the VM goes when an event starts (azure: on, quick: off)",
+    )
+    parser.add_argument(
+        "--api-versions",
+        type=lambda text: text.split(","),
+        metavar="V,V",
+        help="the only api-versions of events to answer, as some clouds lack some (default: all seven)",
     )
     parser.add_argument(
         "--stop-with-stdin",
@@ -133,6 +150,8 @@ def settings_of(options):
             "off_after_seconds",
             "requests_per_second",
             "unknown_event_status",
+            "api_versions",
         )
     }
+    given["impact"] = None if options.impact is None else options.impact == "on"
     return checked("the command line", given, SETTING_RULES)

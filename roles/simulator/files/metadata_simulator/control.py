@@ -9,7 +9,7 @@ import time
 import urllib.parse
 
 from .http_messages import json_response
-from .input_checks import InputError, a_duration, checked
+from .input_checks import InputError, a_duration, checked, one_of
 from .world import StateError
 
 
@@ -33,6 +33,7 @@ class Control:
                 r"^/events/([^/]+)/(cancel|start|finish)$",
                 lambda given, event, action: world.change_event(event, action),
             ),
+            ("POST", r"^/events/([^/]+)/approve$", self._approve_elsewhere),
             ("POST", r"^/events/([^/]+)/reschedule$", self._reschedule),
             ("GET", r"^/changes$", lambda given: world.change_views()),
             ("GET", r"^/faults$", lambda given: faults.views()),
@@ -64,7 +65,11 @@ class Control:
             path_is_known = path_is_known or bool(match)
             if match and method == request.method:
                 given = self._given(request) if method == "POST" else None
-                return json_response(200, action(given, *match.groups()))
+                told = action(given, *match.groups())
+                if method != "GET":
+                    # Events and faults may have silenced VMs, or let them speak again.
+                    self._listeners_changed()
+                return json_response(200, told)
         if path_is_known:
             return json_response(405, {"error": "%s is not possible on %s" % (request.method, path)})
         return json_response(404, {"error": "there is no %s; see GET / for what there is" % path})
@@ -81,18 +86,19 @@ class Control:
     def _index(self, _dummy):
         return {"endpoints": ["%s %s" % (method, pattern.strip("^$")) for method, pattern, _dummy in self._routes]}
 
+    def _approve_elsewhere(self, given, event_id):
+        given = checked("the body", given, {"by": one_of("portal", "arm")})
+        return self.world.change_event(event_id, "approve", given.get("by", "portal"))
+
     def _reschedule(self, given, event_id):
         given = checked("the body", given, {"notice": a_duration}, required=["notice"])
         return self.world.change_event(event_id, "reschedule", given["notice"])
 
     def _add_fault(self, given):
-        view = self.faults.add(given)
-        self._listeners_changed()
-        return view
+        return self.faults.add(given)
 
     def _clear_faults(self, _dummy, number=None):
         self.faults.clear(None if number is None else int(number))
-        self._listeners_changed()
         return {}
 
     def _clear_log(self, _dummy):

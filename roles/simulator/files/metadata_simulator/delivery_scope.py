@@ -14,6 +14,8 @@ class Scope:
 
     def reset(self):
         self.events = []
+        # The names of VMs that were taken away.
+        self.gone = set()
         self.incarnation = 1
         self.switched_on = False
         self.revealed = False
@@ -56,9 +58,12 @@ class Scope:
                 self.incarnation += 1
 
     def note_request(self, now, switches_on):
+        """Gives whether this is the request that switches the service on."""
         self.update_switch(now)
         self.last_request = now
-        if switches_on and not self.switched_on:
+        is_first = switches_on and not self.switched_on
+        if is_first:
             self.switched_on = True
             self.ready_at = now + self.settings["first_call_seconds"]
             self.visible_at = self.ready_at + self.settings["events_after_seconds"]
+        return is_first

@@ -17,32 +17,9 @@ from .azure_facts import (
     FREEZE_SECONDS,
     NOTICE_SECONDS,
     PREVIEW_VERSION,
-    SCENARIOS,
     UNKNOWN_DURATION,
 )
-from .input_checks import a_duration, a_text, an_integer, an_object, any_text, one_of, texts
-
-NOT_BEFORE_FORMATS = ("rfc1123", "iso", "wrong_weekday", "missing", "empty")
-EVENT_RULES = {
-    "scenario": one_of(*sorted(SCENARIOS)),
-    "id": a_text,
-    "type": a_text,
-    "status": one_of("Scheduled", "Started"),
-    "resources": texts,
-    "group": a_text,
-    "source": a_text,
-    "description": any_text,
-    "duration": an_integer,
-    "after": a_duration,
-    "notice": a_duration,
-    "late": a_duration,
-    "approval_delay": a_duration,
-    "cancel_after": a_duration,
-    "dwell": a_duration,
-    "not_before_format": one_of(*NOT_BEFORE_FORMATS),
-    "extra": an_object,
-    "omit": texts,
-}
+from .impact import impact_of
 
 
 class Event:
@@ -63,7 +40,8 @@ class Event:
         self.approval_delay = spec.get("approval_delay", 0)
         self.cancel_after = spec.get("cancel_after")
         self.dwell = spec.get("dwell", DEFAULT_DWELL_SECONDS)
-        self.not_before_format = spec.get("not_before_format", "rfc1123")
+        self.impact = impact_of(self.type, self.duration, self.dwell, spec.get("impact_seconds"))
+        self.not_before_format = spec.get("not_before_format")
         self.extra = spec.get("extra", {})
         self.omit = spec.get("omit", [])
         self.status = "Planned"
@@ -85,6 +63,18 @@ class Event:
         """When this Terminate event stops holding back the others of its scope: approved, or timed out."""
         return self.not_before if self.approved_at is None else min(self.approved_at, self.not_before)
 
+    def impact_ends(self):
+        return self.started_at + self.impact.seconds
+
+    def strikes(self, vm, now):
+        """Whether this VM suffers from the event now; what it does for good is not asked here."""
+        return (
+            self.status == "Started"
+            and vm.name in self.resources
+            and self.impact.seconds is not None
+            and now < self.impact_ends()
+        )
+
     def document(self, version, clock):
         """The event as this api-version shows it."""
         fields = collections.OrderedDict()
@@ -93,7 +83,7 @@ class Event:
         fields["EventType"] = self.type
         fields["ResourceType"] = "VirtualMachine"
         fields["Resources"] = [self._resource_name(name, version) for name in self.resources]
-        fields["NotBefore"] = self._not_before_text(clock)
+        fields["NotBefore"] = self._not_before_text(version, clock)
         fields["Description"] = self.description
         fields["EventSource"] = self.source
         fields["DurationInSeconds"] = self.duration
@@ -115,17 +105,18 @@ class Event:
         is_role = self.scope.group is not None and self.scope.group.kind == "cloud_service"
         return "_" + name if version == PREVIEW_VERSION and not is_role else name
 
-    def _not_before_text(self, clock):
-        if self.not_before_format == "missing":
+    def _not_before_text(self, version, clock):
+        form = self.not_before_format or ("iso" if version == PREVIEW_VERSION else "rfc1123")
+        if form == "missing":
             return None
-        if self.status == "Started" or self.not_before_format == "empty":
+        if self.status == "Started" or form == "empty":
             return ""
         # Whole seconds, rounded down: the event never starts before the time that it announced.
         epoch = int(clock.wall(self.not_before))
-        if self.not_before_format == "iso":
+        if form == "iso":
             return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
         text = email.utils.formatdate(epoch, usegmt=True)
-        if self.not_before_format == "wrong_weekday":
+        if form == "wrong_weekday":
             next_day = email.utils.formatdate(epoch + 86400, usegmt=True)
             return next_day[:3] + text[3:]
         return text
@@ -143,6 +134,7 @@ class Event:
             "group": self.scope.name,
             "notice": self.notice,
             "dwell": self.dwell,
+            "impact_seconds": self.impact.seconds,
             "approval_delay": self.approval_delay,
             "not_before": None if self.not_before is None else clock.wall(self.not_before),
             "approved": self.approved_at is not None,

@@ -10,7 +10,7 @@ import json
 from .delivery_scope import Scope
 from .group import GROUP_RULES, Group
 from .input_checks import InputError, a_list, an_object, checked
-from .settings import DEFAULT_SETTINGS, SETTING_RULES
+from .settings import PROFILES, SETTING_RULES
 from .vm import VM_RULES, Vm
 
 FLEET_RULES = {"vms": a_list, "groups": an_object, "events": a_list, "settings": an_object}
@@ -19,11 +19,12 @@ FLEET_RULES = {"vms": a_list, "groups": an_object, "events": a_list, "settings":
 class Fleet:
     """The VMs, groups and delivery scopes of a fleet file."""
 
-    def __init__(self, document):
+    def __init__(self, document, profile):
         top = checked("the fleet", document, FLEET_RULES, required=["vms"])
         if not top["vms"]:
             raise InputError('the fleet: "vms" is empty; name at least one VM')
-        self.settings = dict(DEFAULT_SETTINGS, **checked("settings", top.get("settings", {}), SETTING_RULES))
+        self.profile = profile
+        self.settings = dict(PROFILES[profile], **checked("settings", top.get("settings", {}), SETTING_RULES))
         self.groups = {
             key: Group(key, checked("group %s" % json.dumps(key), spec, GROUP_RULES))
             for key, spec in top.get("groups", {}).items()

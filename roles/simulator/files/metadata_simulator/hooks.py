@@ -23,6 +23,8 @@ def hook_runner(commands):
                 SIM_RESOURCES=",".join(event.resources),
                 SIM_GROUP=event.scope.name,
                 SIM_DURATION=str(event.duration),
+                SIM_IMPACT=event.impact.kind,
+                SIM_IMPACT_SECONDS="" if event.impact.seconds is None else str(event.impact.seconds),
             )
             settings = {"shell": True, "env": about, "stdin": subprocess.DEVNULL, "stdout": sys.stderr.fileno()}
             threading.Thread(target=subprocess.call, args=(command,), kwargs=settings, daemon=True).start()

@@ -6,6 +6,8 @@
 import collections
 import time
 
+from .impact import DOWN, FROZEN, GONE
+
 
 class LifeCycle:
     """All events of the fleet with what happened to them. Whoever uses it sees to it that only one does at a time."""
@@ -31,6 +33,23 @@ class LifeCycle:
 
     def scheduled(self):
         return [event for event in self._live if event.status == "Scheduled"]
+
+    # -- what events do to VMs
+
+    def striking(self, vm):
+        now = self.clock.now()
+        return [event for event in vm.scope.events if event.strikes(vm, now)]
+
+    def impact_on(self, vm):
+        """What this VM suffers from now, or None."""
+        if not self.settings["impact"]:
+            return None
+        if vm.name in vm.scope.gone:
+            return GONE
+        kinds = {event.impact.kind for event in self.striking(vm)}
+        return DOWN if DOWN in kinds else FROZEN if FROZEN in kinds else None
+
+    # -- time
 
     def settle(self):
         """Applies, in the order of their times, all changes that are due."""
@@ -81,30 +100,44 @@ class LifeCycle:
         event.created_at = at
         event.not_before = at + event.notice
         event.status = "Scheduled"
-        if event.straight_to_started or self._starts_by_policy(event):
-            event.started_at = at
-            event.started_by = "direct"
-            event.status = "Started"
+        if event.straight_to_started or self._starts_by_policy(event, at):
+            self._mark_started(event, at, "direct")
         self.record(event, "created")
         if event.status == "Started":
             self.record(event, "started", "direct", counts=False)
 
-    def _starts_by_policy(self, event):
-        if event.source != "User":
-            return False
-        group = event.scope.group
-        if group is not None and event.type in group.auto_approve:
+    def _starts_by_policy(self, event, at):
+        is_by_user, group = event.source == "User", event.scope.group
+        if is_by_user and group is not None and event.type in group.auto_approve:
             return True
+        if not is_by_user and event.type != "Terminate":
+            return False
+        event.scope.update_switch(at)
         return not event.scope.switched_on and not self.settings["user_events_wait_when_off"]
+
+    def approve(self, event, by, vm=None):
+        """Whether this is the approval that counts: the first, before the event starts."""
+        if event.status != "Scheduled" or event.approved_at is not None:
+            return False
+        event.approved_at = self.clock.now()
+        event.approved_by = by
+        self.record(event, "approved", cause=None if vm else by, vm=vm, counts=False)
+        return True
 
     def _start_when_due(self, event, at):
         self.start(event, at, "deadline" if at >= event.start_without_approval() else "approval")
 
     def start(self, event, at, cause):
+        self._mark_started(event, at, cause)
+        self.record(event, "started", cause)
+
+    @staticmethod
+    def _mark_started(event, at, cause):
         event.status = "Started"
         event.started_at = at
         event.started_by = cause
-        self.record(event, "started", cause)
+        if event.impact.kind == GONE:
+            event.scope.gone.update(event.resources)
 
     def finish(self, event, _at):
         self._end(event, "Finished")

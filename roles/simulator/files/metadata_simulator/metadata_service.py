@@ -5,7 +5,7 @@
 
 import time
 
-from .azure_facts import EVENT_VERSIONS, INSTANCE_VERSIONS, PREVIEW_VERSION
+from .azure_facts import INSTANCE_VERSIONS, PREVIEW_VERSION
 from .fault_answers import answer_with_fault
 from .http_messages import TEXT_TYPE, Response, json_response
 from .rate_limit import RateLimit
@@ -34,6 +34,9 @@ class MetadataService:
     def answer(self, vm, request, client_is_there):
         """The response, or None where the connection is to be closed without one."""
         entry = self.log.begin(vm, request)
+        entry["impact"] = self.world.impact_on(vm)
+        if entry["impact"] and not self._is_back(vm, client_is_there):
+            return None
         too_many = self.limit.is_exceeded_by(vm)
         fault = self.faults.take(vm, request.method, area_of(request.path))
 
@@ -50,6 +53,11 @@ class MetadataService:
         entry["status"] = response.status if response else None
         entry["answered"] = time.time() if response else None
         return response
+
+    def _is_back(self, vm, client_is_there):
+        """Waits for a VM that is frozen; whether it goes on, with somebody who still waits for the answer."""
+        self.world.wait_while_frozen(vm)
+        return self.world.impact_on(vm) is None and client_is_there()
 
     def _process(self, vm, request, entry):
         try:
@@ -73,9 +81,10 @@ class MetadataService:
             demand_method(request, "GET")
             return self._instance(vm, request, query)
         demand_method(request, "GET", "POST")
-        version = demand_version(query, EVENT_VERSIONS)
+        version = demand_version(query, self.world.settings["api_versions"])
         if request.method == "GET":
-            return json_response(200, self.world.read(vm, version))
+            document = self.world.read(vm, version)
+            return Response(200) if document is None else json_response(200, document)
         return self._approve(vm, request, entry)
 
     def _approve(self, vm, request, entry):

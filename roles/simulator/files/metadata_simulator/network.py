@@ -51,9 +51,10 @@ class Network:
 
     def stop(self, *_dummy):
         self._stopping = True
-        self._wake()
+        self.wake()
 
-    def _wake(self):
+    def wake(self):
+        """Has the loop look anew at who is to be refused."""
         with contextlib.suppress(OSError):  # a full pipe wakes the loop as well
             self._wake_writer.send(b"x")
 
@@ -62,7 +63,7 @@ class Network:
         with self._synced:
             wanted = self._sync_count + 2  # the round that is under way may have looked too early
             while self._sync_count < wanted and not self._stopping:
-                self._wake()
+                self.wake()
                 self._synced.wait(0.02)
 
     def run(self, refused):

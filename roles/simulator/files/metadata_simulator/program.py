@@ -56,7 +56,7 @@ def simulate(options):
     control_place = host_and_port(options.control)
     if a_port(options.port):
         raise InputError("--port must be " + a_port(options.port))
-    fleet = Fleet(read_fleet(options.fleet))
+    fleet = Fleet(read_fleet(options.fleet), options.profile)
     fleet.settings.update(settings_of(options))
     if options.check:
         World(fleet, Clock(fleet.settings["speed"]))
@@ -65,8 +65,14 @@ def simulate(options):
     network = Network()
     signal.signal(signal.SIGTERM, network.stop)
     signal.signal(signal.SIGINT, network.stop)
-    hooks = hook_runner({"started": options.on_start, "finished": options.on_finish})
-    world = World(fleet, Clock(fleet.settings["speed"]), hooks)
+    run_hook = hook_runner({"started": options.on_start, "finished": options.on_finish})
+
+    def on_change(event, change):
+        run_hook(event, change)
+        # An event that starts takes VMs down.
+        network.wake()
+
+    world = World(fleet, Clock(fleet.settings["speed"]), on_change)
     faults = Faults(fleet.vms)
     service = MetadataService(world, faults, RequestLog())
     open_listeners(network, fleet, service, options)
@@ -85,7 +91,7 @@ def simulate(options):
         print("vm %s %s" % (vm.key, vm.url))
     print("control %s" % control_url)
     print("ready", flush=True)
-    network.run(faults.refused)
+    network.run(lambda: faults.refused() | world.silent_vms())
 
 
 def main(arguments=None):

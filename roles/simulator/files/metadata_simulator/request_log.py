@@ -29,6 +29,7 @@ class RequestLog:
                 "headers": dict(request.headers.items()),
                 "body": request.body.decode("utf-8", "replace"),
                 "status": None,
+                "impact": None,
                 "fault": None,
                 "approved": [],
                 "answered": None,

@@ -6,7 +6,7 @@
 import re
 import uuid
 
-from .azure_facts import COMPUTE_FIELD_SINCE, PREVIEW_VERSION
+from .azure_facts import COMPUTE_FIELD_SINCE, EMPTY_COMPUTE_FIELDS, PREVIEW_VERSION
 from .input_checks import a_port, a_text, an_object, one_of, text_object, text_or_number
 
 VM_RULES = {
@@ -44,12 +44,12 @@ class Vm:
         self.scope = None
         self.url = None
         self.spec = dict(group.defaults if group else {}, **spec)
-        self.compute = merged(self._default_compute(), spec.get("compute", {}))
+        self.compute = merged(merged(EMPTY_COMPUTE_FIELDS, self._known_compute()), spec.get("compute", {}))
 
     def _kind(self):
         return self.group.kind if self.group else "standalone"
 
-    def _default_compute(self):
+    def _known_compute(self):
         spec = self.spec
         resource_group = spec.get("resource_group", "rg-%s" % (self.group.key if self.group else "simulated"))
         subscription = spec.get("subscription_id", stable_guid("subscription"))
@@ -59,10 +59,6 @@ class Vm:
         return {
             "azEnvironment": "AzurePublicCloud",
             "evictionPolicy": "Deallocate" if spec.get("priority") == "Spot" else "",
-            "extendedLocation": {"name": "", "type": ""},
-            "host": {"id": ""},
-            "hostGroup": {"id": ""},
-            "isHostCompatibilityLayerVm": "false",
             "location": spec.get("location", "westeurope"),
             "name": self.name,
             "offer": "debian-12",
@@ -72,10 +68,8 @@ class Vm:
                 "disablePasswordAuthentication": "true",
             },
             "osType": "Linux",
-            "physicalZone": "",
             "placementGroupId": self._placement_group_id() if in_scale_set else "",
             "platformFaultDomain": self._domain("fault_domain", 2 if self._kind() == "availability_set" else 5),
-            "platformSubFaultDomain": "",
             "platformUpdateDomain": self._domain("update_domain", 5),
             "priority": spec.get("priority", ""),
             "provider": "Microsoft.Compute",
@@ -127,7 +121,7 @@ class Vm:
         instance = self._uniform_instance_id()
         return self.name if instance is None else self.group.name + base36(int(instance)).rjust(6, "0")
 
-    def inside_view(self):
+    def inside_view(self, impact):
         """The VM as the control interface shows it."""
         return {
             "key": self.key,
@@ -136,17 +130,11 @@ class Vm:
             "address": self.address,
             "group": self.scope.name,
             "vm_id": self.compute.get("vmId"),
+            "impact": impact,
         }
 
     def instance_document(self, version):
-        return {"compute": self._compute_of(version), "network": self._network()}
-
-    def _compute_of(self, version):
-        return {
-            name: value
-            for name, value in sorted(self.compute.items())
-            if version >= COMPUTE_FIELD_SINCE.get(name, PREVIEW_VERSION)
-        }
+        return {"compute": shown_fields(self.compute, version), "network": self._network()}
 
     def _network(self):
         mac = "000D3A%06X" % (self.index + 1)
@@ -169,6 +157,15 @@ def base36(number):
         number, digit = divmod(number, 36)
         text = digits[digit] + text
     return text
+
+
+def shown_fields(branch, version, path=""):
+    """What this api-version shows of the compute metadata, or of a branch of it."""
+    return {
+        name: shown_fields(value, version, path + name + ".") if isinstance(value, dict) else value
+        for name, value in sorted(branch.items())
+        if version >= COMPUTE_FIELD_SINCE.get(path + name, PREVIEW_VERSION)
+    }
 
 
 def merged(base, override):

@@ -8,9 +8,10 @@ import json
 import threading
 import time
 
-from .azure_facts import SCENARIOS
-from .event import EVENT_RULES, Event
-from .input_checks import InputError, checked
+from .event import Event
+from .event_rules import checked_event
+from .impact import DOWN, FROZEN, GONE
+from .input_checks import InputError
 from .life_cycle import LifeCycle
 from .whose_event import scope_and_names
 
@@ -70,11 +71,17 @@ class World:
     # -- what the metadata service asks
 
     def read(self, vm, version):
-        """The document of this VM; the call that switches the service on, and those that come meanwhile, take long."""
+        """The document of this VM, or None where the answer is empty.
+
+        The call that switches the service on takes long. Those that come meanwhile do too, or are empty.
+        """
         scope = vm.scope
         with self._changed:
             self._life.settle()
-            scope.note_request(self.clock.now(), switches_on=True)
+            is_first = scope.note_request(self.clock.now(), switches_on=True)
+            is_ready = self.clock.now() >= scope.ready_at
+            if not is_ready and not is_first and self.settings["empty_while_switching_on"]:
+                return None
             while self.clock.now() < scope.ready_at:
                 self._changed.wait(self.clock.real_seconds_until(scope.ready_at))
                 self._life.settle()
@@ -98,22 +105,35 @@ class World:
             fresh = []
             for event_id in event_ids:
                 event = listed.get(event_id.lower())
-                if event is not None and event.status == "Scheduled" and event.approved_at is None:
-                    event.approved_at = self.clock.now()
-                    event.approved_by = vm.key
-                    self._life.record(event, "approved", vm=vm.key, counts=False)
+                if event is not None and self._life.approve(event, by=vm.key, vm=vm.key):
                     fresh.append(event.id)
             self._refresh()
             return fresh, unknown
 
+    def impact_on(self, vm):
+        with self._changed:
+            self._life.settle()
+            return self._life.impact_on(vm)
+
+    def wait_while_frozen(self, vm):
+        with self._changed:
+            self._life.settle()
+            while self._life.impact_on(vm) == FROZEN:
+                ends = max(event.impact_ends() for event in self._life.striking(vm))
+                self._changed.wait(self.clock.real_seconds_until(ends))
+                self._life.settle()
+
+    def silent_vms(self):
+        """The keys of the VMs that accept no connection now."""
+        with self._changed:
+            self._life.settle()
+            struck = [scope for scope in self.fleet.scopes.values() if scope.gone or scope.events]
+            return {vm.key for scope in struck for vm in scope.vms if self._life.impact_on(vm) in (DOWN, GONE)}
+
     # -- what the control interface asks
 
     def add_event(self, spec, what="the event"):
-        spec = checked(what, spec, EVENT_RULES)
-        if "scenario" in spec:
-            spec = dict(SCENARIOS[spec["scenario"]], **spec)
-        if "type" not in spec:
-            raise InputError('%s: "type" (or "scenario") is missing' % what)
+        spec = checked_event(what, spec)
         with self._changed:
             self._life.settle()
             scope, names = scope_and_names(self.fleet, spec, what)
@@ -124,8 +144,8 @@ class World:
             self._refresh()
             return event.inside_view(self.clock)
 
-    def change_event(self, event_id, action, seconds=None):
-        """Cancels, starts, finishes or reschedules an event by hand."""
+    def change_event(self, event_id, action, detail=None):
+        """Cancels, starts, finishes, approves or reschedules an event by hand."""
         with self._changed:
             self._life.settle()
             event = self._life.events.get(event_id.lower())
@@ -135,17 +155,18 @@ class World:
                 "cancel": ("Planned", "Scheduled"),
                 "start": ("Planned", "Scheduled"),
                 "finish": ("Started",),
+                "approve": ("Scheduled",),
                 "reschedule": ("Scheduled",),
             }[action]
             if event.status not in fitting:
                 raise StateError(
                     "event %s is %s; %s needs one that is %s" % (event.id, event.status, action, " or ".join(fitting))
                 )
-            self._apply(event, action, seconds)
+            self._apply(event, action, detail)
             self._refresh()
             return event.inside_view(self.clock)
 
-    def _apply(self, event, action, seconds):
+    def _apply(self, event, action, detail):
         now = self.clock.now()
         if action == "start" and event.status == "Planned":
             event.straight_to_started = True
@@ -156,8 +177,10 @@ class World:
             self._life.cancel(event, now)
         elif action == "finish":
             self._life.finish(event, now)
+        elif action == "approve":
+            self._life.approve(event, by=detail)
         else:
-            event.not_before = now + seconds
+            event.not_before = now + detail
             self._life.record(event, "rescheduled")
 
     def event_views(self):
@@ -179,7 +202,8 @@ class World:
             return {
                 "time": time.time(),
                 "simulated_seconds": now,
+                "profile": self.fleet.profile,
                 "settings": self.settings,
-                "vms": [vm.inside_view() for vm in self.fleet.vms.values()],
+                "vms": [vm.inside_view(self._life.impact_on(vm)) for vm in self.fleet.vms.values()],
                 "groups": [scope.inside_view(now) for scope in self.fleet.scopes.values()],
             }
