@@ -41,6 +41,7 @@ def install(tmp_path):
         return [line["task"] for line in ended.results if line["result"].get("changed")]
 
     run.place = place
+    run.unit = tmp_path / "simulator.service"
     return run
 
 
@@ -76,7 +77,13 @@ def test_the_single_file_of_an_earlier_version_is_removed(install):
     assert install() == []
 
 
-def test_a_fleet_that_makes_no_sense_fails_and_the_old_one_stays(install, tmp_path):
+def test_the_profile_is_azure_unless_said_otherwise(install):
+    for arguments, profile in (((), "azure"), (("-e", "simulator_profile=quick"), "quick")):
+        install(*arguments)
+        assert f'"--profile" "{profile}"' in install.unit.read_text()
+
+
+def test_a_fleet_that_makes_no_sense_fails_and_the_old_one_stays(install):
     install()
     before = (install.place / "fleet.json").read_text()
     with pytest.raises(AssertionError, match="vms"):
