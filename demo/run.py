@@ -22,7 +22,7 @@ CLONE = DEMO.parent
 # Everything that the demo writes. Another folder may be given, so that tests do not get into the user's way.
 SCRATCH = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else CLONE / ".build" / "demo"
 INVENTORY = SCRATCH / "inventory"
-SIMULATOR = CLONE / "roles" / "simulator" / "files" / "metadata_simulator.py"
+SIMULATOR = CLONE / "roles" / "simulator" / "files" / "metadata_simulator"
 SECONDS_TO_STOP = 10
 
 
@@ -60,7 +60,8 @@ def started(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str
 @contextlib.contextmanager
 def simulator() -> Iterator[dict[str, str]]:
     """Start the simulator and give the endpoint of every VM."""
-    command = [sys.executable, str(SIMULATOR), "--fleet", str(DEMO / "fleet.json"), "--port", "0", "--stop-with-stdin"]
+    fleet = ["--fleet", str(DEMO / "fleet.json"), "--profile", "quick"]
+    command = [sys.executable, str(SIMULATOR), *fleet, "--port", "0", "--stop-with-stdin"]
     with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         endpoints = {}
         for line in process.stdout or ():

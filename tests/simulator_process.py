@@ -21,7 +21,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PROGRAM = Path(__file__).resolve().parent.parent / "roles" / "simulator" / "files" / "metadata_simulator.py"
+PROGRAM = Path(__file__).resolve().parent.parent / "roles" / "simulator" / "files" / "metadata_simulator"
 EVENTS_PATH = "/metadata/scheduledevents"
 NEWEST = "2020-07-01"
 METADATA = {"Metadata": "true"}
@@ -86,6 +86,10 @@ class SimulatorControl:
     def finish(self, event_id: str) -> Any:
         return self.call("POST", f"/events/{event_id}/finish")
 
+    def approve_elsewhere(self, event_id: str, **body: Any) -> Any:
+        """Somebody approves through the portal, or with by="arm" through ARM."""
+        return self.call("POST", f"/events/{event_id}/approve", body)
+
     def events(self) -> Any:
         return self.call("GET", "/events")
 
@@ -138,6 +142,7 @@ class Simulator(SimulatorControl):
         *,
         python: str = sys.executable,
         port: int = 0,
+        profile: str = "quick",
         arguments: tuple[str, ...] | list[str] = (),
         **settings: Any,
     ) -> None:
@@ -151,6 +156,7 @@ class Simulator(SimulatorControl):
         (folder / "fleet.json").write_text(json.dumps(self.fleet), encoding="utf-8")
         self._errors = folder / "stderr"
         command = [python, str(PROGRAM), "--fleet", str(folder / "fleet.json"), "--port", str(port)]
+        command += ["--profile", profile]
         with self._errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 [*command, "--stop-with-stdin", *arguments],

@@ -61,5 +61,6 @@ class ActionModule(ServiceAction):
     def _reading(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost) -> dict[str, t.Any]:
         everything = self.understand(self.ask_host(options, task_vars, curl), options["vm_name"])
         status = select(everything, affecting="any")
-        warnings = warnings_about(status)
-        return {"changed": False, **status, **({"warnings": warnings} if warnings else {})}
+        version = self.api_versions(task_vars).wanted(options)
+        warnings = warnings_about(status) + self.version_warnings(options, task_vars)
+        return {"changed": False, "api_version": version, **status, **({"warnings": warnings} if warnings else {})}

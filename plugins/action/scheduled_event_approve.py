@@ -155,6 +155,9 @@ class ActionModule(WaitAction):
             "problems": failures,
             "msg": self._sentence(approval, failures),
         }
+        warnings = self.version_warnings(self.options, self.task_vars)
+        if warnings:
+            result["warnings"] = warnings
         if approval.left_to:
             result["left_to"] = approval.left_to
         if failures:

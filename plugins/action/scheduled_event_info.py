@@ -9,6 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     complaint_about_filters,
     select,
@@ -36,6 +37,8 @@ class ActionModule(ServiceAction):
             answers = self.ask_host(options, task_vars)
         except HostFailed as failure:
             return wrap_var(failure.result)
+        version = self.api_versions(task_vars).wanted(options)
+        self._check_version_for_filters(version, options)
         everything = self.understand(answers, options["vm_name"])
         if options["affecting"] == "this_host" and everything["this_host"] is None and options["vm_name"] is None:
             raise AnsibleActionFail(f"{NAME_NOT_TOLD}, or read all events with affecting: any")
@@ -47,8 +50,8 @@ class ActionModule(ServiceAction):
             sources=options["event_sources"],
             within=options["within"],
         )
-        result = {"changed": False, **status}
-        warnings = warnings_about(status)
+        result = {"changed": False, "api_version": version, **status}
+        warnings = warnings_about(status) + self.version_warnings(options, task_vars)
         if warnings:
             result["warnings"] = warnings
         if query:
@@ -57,12 +60,17 @@ class ActionModule(ServiceAction):
         return wrap_var(result)
 
     @staticmethod
-    def _checked_filters(options: dict[str, t.Any]) -> t.Callable[[t.Any], t.Any] | None:
-        if options["within"] is not None and options["within"] < 0:
-            raise AnsibleActionFail(f"within must not be negative: {options['within']}")
-        complaint = complaint_about_filters(options["api_version"], options["event_types"], options["event_sources"])
+    def _check_version_for_filters(version: str, options: dict[str, t.Any]) -> None:
+        complaint = complaint_about_filters(version, options["event_types"], options["event_sources"])
         if complaint:
             raise AnsibleActionFail(complaint)
+
+    @classmethod
+    def _checked_filters(cls, options: dict[str, t.Any]) -> t.Callable[[t.Any], t.Any] | None:
+        if options["within"] is not None and options["within"] < 0:
+            raise AnsibleActionFail(f"within must not be negative: {options['within']}")
+        if options["api_version"] != AUTO:
+            cls._check_version_for_filters(options["api_version"], options)
         if not options["query"]:
             return None
         try:

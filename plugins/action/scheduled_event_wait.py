@@ -18,7 +18,11 @@ class ActionModule(WaitAction):
 
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        result = self.wait(self.checked_wait(wait_options()), task_vars or {})
+        options, task_vars = self.checked_wait(wait_options()), task_vars or {}
+        result = self.wait(options, task_vars)
+        warnings = self.version_warnings(options, task_vars)
+        if warnings:
+            result["warnings"] = warnings
         if result["problems"]:
             result.update(failed=True, msg=result["problems"][0])
         return wrap_var(result)

@@ -20,8 +20,11 @@ options:
     description:
       - The version of the Scheduled Events interface to ask for.
       - Older versions leave out fields and hide events of newer types.
+      - V(auto) is for clouds that lack the newest ones. It asks for the newest version first and goes down, one more
+        request for each that is refused with the status 400, and remembers what it has found until the end of the run.
+        It warns of the event types that the version it has found never shows.
     type: str
-    choices: ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01"]
+    choices: ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01", auto]
     default: "2020-07-01"
   timeout:
     description:

@@ -194,6 +194,7 @@ from ansible.plugins.loader import cache_loader
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
@@ -211,7 +212,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sourc
     read_facts,
     read_files,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
 

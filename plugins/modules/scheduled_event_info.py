@@ -94,6 +94,11 @@ endpoint:
   type: str
   returned: success
   sample: http://169.254.169.254
+api_version:
+  description: The version of the interface that was asked for, also where O(api_version) is V(auto).
+  type: str
+  returned: success
+  sample: "2020-07-01"
 this_host:
   description:
     - Who this VM is, from the instance metadata. Values that Azure leaves empty are V(none).

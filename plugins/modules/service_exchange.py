@@ -27,7 +27,7 @@ options:
     elements: str
     required: true
   api_version:
-    description: The version of the Scheduled Events interface to ask for.
+    description: The version of the Scheduled Events interface to ask for. V(auto) stands for the newest that is there.
     type: str
     required: true
   with_instance:
@@ -63,8 +63,8 @@ EXAMPLES = r"""
 RETURN = r"""
 answers:
   description:
-    - The C(endpoint) that answered, its answer about C(events) and, if asked, about this C(instance), each with
-      C(status), C(headers), C(body) and the time C(at) which it came.
+    - The C(endpoint) that answered, the C(api_version) that it was asked for, its answer about C(events) and, if asked,
+      about this C(instance), each with C(status), C(headers), C(body) and the time C(at) which it came.
     - For an approval also whether it was C(sent), and the C(problem), if there was one.
   type: dict
   returned: success

@@ -8,9 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
+    API_VERSIONS,
+    AUTO,
+    DEFAULT_ENDPOINT,
+)
 
-API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 DEFAULT_TIMEOUT = 130
 
 
@@ -18,7 +21,7 @@ def service_options() -> dict[str, t.Any]:
     """What every module that talks to the service takes."""
     return dict(
         endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
-        api_version=dict(type="str", default="2020-07-01", choices=list(API_VERSIONS)),
+        api_version=dict(type="str", default="2020-07-01", choices=[*API_VERSIONS, AUTO]),
         timeout=dict(type="int", default=DEFAULT_TIMEOUT),
         vm_name=dict(type="str"),
     )

@@ -10,13 +10,18 @@ from typing import Any
 from lab.fleet import Fleet
 from lab.names import WEB
 
+# How long a machine is off that is rebooted or moves to another host: minutes in Azure, here what a scenario says.
+SECONDS_OFF = 1
 VM = {place.name: place.vm_name for place in WEB}
 
 
 def plan(fleet: Fleet, kind: str, *hosts: str, **more: Any) -> str:
     """Announce an event; gives its id. It is over when its machines are on again."""
-    resources = [VM.get(host, host) for host in hosts]
-    return str(fleet.simulator.add_event(type=kind, resources=resources, **{"dwell": 900, **more})["id"])
+    event = {"type": kind, "resources": [VM.get(host, host) for host in hosts], "dwell": 900, **more}
+    # A Freeze is as long as it announces.
+    if kind in ("Reboot", "Redeploy"):
+        event.setdefault("impact_seconds", SECONDS_OFF)
+    return str(fleet.simulator.add_event(**event)["id"])
 
 
 def plan_all_domains(fleet: Fleet, **more: Any) -> list[str]:

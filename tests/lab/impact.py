@@ -20,9 +20,6 @@ from lab.machine import Machine, note
 from lab.names import NAME_OF_VM, WEB, WORK
 from simulator_process import ControlError, SimulatorControl
 
-# How long a machine is off that is rebooted or moves to another host: minutes in Azure, here what a scenario says.
-SECONDS_OFF = WORK / "seconds-off"
-
 
 def reboot(machine: Machine) -> None:
     machine.shut_down()
@@ -37,12 +34,17 @@ def redeploy(machine: Machine) -> None:
 
 
 def _stay_off(machine: Machine) -> None:
-    time.sleep(float(SECONDS_OFF.read_text()))
+    time.sleep(impact_seconds())
     machine.turn_on()
 
 
 def freeze(machine: Machine) -> None:
-    machine.freeze(float(os.environ["SIM_DURATION"]))
+    machine.freeze(impact_seconds())
+
+
+def impact_seconds() -> float:
+    """How long the machine is off or frozen, as the simulator's own impact would be."""
+    return float(os.environ["SIM_IMPACT_SECONDS"])
 
 
 def take_away(machine: Machine) -> None:

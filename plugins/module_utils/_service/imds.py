@@ -20,6 +20,9 @@ from urllib.parse import urlsplit
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 EVENTS_PATH = "/metadata/scheduledevents"
+API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
+# In place of a version: the newest of these that the service answers, as some clouds lack some.
+AUTO = "auto"
 # The instance metadata has versions of its own; this one has every field that we use and is old
 # enough for every cloud.
 INSTANCE_TARGET = "/metadata/instance/compute?api-version=2019-06-01&format=json"
@@ -211,7 +214,8 @@ ADVICE = {
     "timed_out": "The first request ever may take two minutes: give the task a longer timeout.",
     "broken": "Something between this host and the service cuts connections: look for a proxy or a firewall.",
     "busy": "The service is busy or being updated, which may take 70 seconds: give the task a longer timeout.",
-    "rejected": "This is not what the service answers to a correct request: check the endpoint and the api_version.",
+    "rejected": "This is not what the service answers to a correct request: check the endpoint and the api_version,"
+    " of which auto takes one that is there.",
     "not_found": "The address answers, but has no such page: check the endpoint.",
     "redirect": "Something else answers here, such as a proxy or a captive portal: redirects are never followed.",
     "html": "Something else answers at this address, such as a proxy: the service speaks JSON.",
@@ -353,6 +357,22 @@ def events_target(api_version):
     return "%s?api-version=%s" % (EVENTS_PATH, api_version)
 
 
+def get_events(conversation, api_version):
+    """The api-version that the service answers, and its answer. Looking for a version costs a request for each 400."""
+    if api_version != AUTO:
+        return api_version, conversation.get(events_target(api_version))
+    refusals = []
+    for version in reversed(API_VERSIONS):
+        try:
+            return version, conversation.get(events_target(version))
+        except ImdsError as error:
+            if error.status != 400:
+                raise
+            refusals.append(error)
+    message = "The service answers none of the %d api-versions that are known. %s" % (len(refusals), refusals[0])
+    raise ImdsError(refusals[0].kind, message, 400)
+
+
 def passed_on(answer, transport):
     """An answer as plain data, body as text: what travels to the controller."""
     try:
@@ -366,7 +386,7 @@ def passed_on(answer, transport):
 def read(endpoints, api_version, with_instance, timeout, transport=HttpTransport):
     """Read the event document, and who this VM is, from the first endpoint that is the service.
 
-    Returns {endpoint, events, instance}; the last two are answers as `passed_on` makes them,
+    Returns {endpoint, api_version, events, instance}; the last two are answers as `passed_on` makes them,
     `instance` is None where it was not asked for.
     """
     started = time.monotonic()
@@ -377,11 +397,12 @@ def read(endpoints, api_version, with_instance, timeout, transport=HttpTransport
         if number + 1 < len(endpoints):
             conversation.accepted_by = time.monotonic() + SECONDS_PER_CONNECT
         try:
-            events = passed_on(conversation.get(events_target(api_version)), conversation.transport)
+            version, answer = get_events(conversation, api_version)
+            events = passed_on(answer, conversation.transport)
             if len(endpoints) > 1 and not _is_json_object(events["body"]):
                 raise ImdsError("rejected", "%s answered something that is not a JSON object." % endpoint)
             instance = passed_on(conversation.get(INSTANCE_TARGET), conversation.transport) if with_instance else None
-            return {"endpoint": endpoint, "events": events, "instance": instance}
+            return {"endpoint": endpoint, "api_version": version, "events": events, "instance": instance}
         except ImdsError as error:
             complaints.append(error)
             if error.kind in ("busy", "timed_out"):
@@ -398,14 +419,15 @@ def approve(endpoint, api_version, expected, body, timeout, transport=HttpTransp
     where unclear says that the approval may have arrived all the same.
     """
     conversation = Conversation(transport(endpoint), timeout)
-    target = events_target(api_version)
-    events = passed_on(conversation.get(target), conversation.transport)
-    result = {"endpoint": endpoint, "events": events, "instance": None, "sent": False, "problem": None}
+    version, answer = get_events(conversation, api_version)
+    events = passed_on(answer, conversation.transport)
+    result = {"endpoint": endpoint, "api_version": version, "events": events, "instance": None}
+    result.update(sent=False, problem=None)
     # Compared as data: the service does not keep to one order of keys.
     if json.loads(events["body"]) != json.loads(expected):
         return result
     try:
-        conversation.post(target, body)
+        conversation.post(events_target(version), body)
         result["sent"] = True
     except ImdsError as error:
         unclear = error.kind in ("broken", "timed_out", "too_large") or error.status in UNCLEAR_STATUSES

@@ -226,6 +226,17 @@ def complaint_about_filters(
     return None
 
 
+def warning_about_version(api_version: str) -> str | None:
+    """What a person should know about a version that nobody has chosen."""
+    hidden = [kind for kind, since in TYPE_SINCE.items() if since > api_version]
+    if not hidden:
+        return None
+    return (
+        f"The metadata service answers api-version {api_version} and no newer one, which never shows"
+        f" {' and '.join(hidden)} events"
+    )
+
+
 def warnings_about(status: dict[str, t.Any]) -> list[str]:
     """What a person should know about values that were kept but not understood."""
     return [

@@ -76,7 +76,9 @@ def run_by_curl(action: ActionBase, request: dict[str, t.Any], host: CurlHost | 
     if action._task.async_val or action._connection._shell.SHELL_FAMILY != "sh":
         return None
     host = host or CurlHost(action)
-    with_instance = request["with_instance"] and not request.get("approval")
+    # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
+    looks_for_version = request["api_version"] == _imds.AUTO
+    with_instance = request["with_instance"] and not request.get("approval") and not looks_for_version
     try:
         return _exchange.carried_out(
             request,

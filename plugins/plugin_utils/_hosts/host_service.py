@@ -39,7 +39,8 @@ class HostService:
 
     def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
         status = decided_on.status
-        body = approval_body(event_ids, self.options["api_version"], status["document_incarnation"])
+        version = self.action.api_versions(self.task_vars).wanted(self.options)
+        body = approval_body(event_ids, version, status["document_incarnation"])
         approval = {"expected": decided_on.document, "body": body}
         try:
             answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)

@@ -8,17 +8,20 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import AUTO, check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     build_status,
     parse_document,
     parse_identity,
+    warning_about_version,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
@@ -65,9 +68,10 @@ class ServiceAction(ActionBase):
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost | None = None, **more: t.Any
     ) -> dict[str, t.Any]:
         """Run the host half and return the service's answers as they came."""
+        versions = self.api_versions(task_vars)
         request = {
             "endpoints": [options["endpoint"]],
-            "api_version": options["api_version"],
+            "api_version": versions.wanted(options),
             "with_instance": options["vm_name"] is None,
             "timeout": options["timeout"],
             **more,
@@ -79,6 +83,7 @@ class ServiceAction(ActionBase):
         # When something was heard, the controller says: a host whose clock is ahead would have the last word.
         answers["heard_at"] = time.time()
         answers["endpoint"] = self._endpoint_of(answers["endpoint"], options["endpoint"])
+        versions.learn(options, answers)
         return t.cast("dict[str, t.Any]", answers)
 
     @staticmethod
@@ -90,6 +95,17 @@ class ServiceAction(ActionBase):
             return str(check_endpoint(told))
         except ValueError as error:
             raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
+
+    def api_versions(self, task_vars: dict[str, t.Any]) -> ApiVersions:
+        host = str(self._task.delegate_to or task_vars["inventory_hostname"])
+        return ApiVersions(constants.DEFAULT_LOCAL_TMP, host)
+
+    def version_warnings(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> list[str]:
+        """Event types that nobody sees here, where the user has left the version to us."""
+        if options["api_version"] != AUTO:
+            return []
+        warning = warning_about_version(self.api_versions(task_vars).wanted(options))
+        return [warning] if warning else []
 
     def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
         """`maintenance_status` from what the host passed on, and the endpoint that it came from."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import STATES, STATUSES
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
     flag,
     list_of,
@@ -27,7 +28,11 @@ EXCHANGE = record(
     {
         "answers": record(
             {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)},
-            {"sent": flag, "problem": maybe(record({"message": message, "unclear": flag}))},
+            {
+                "api_version": one_of(API_VERSIONS),
+                "sent": flag,
+                "problem": maybe(record({"message": message, "unclear": flag})),
+            },
         )
     },
 )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from lab import controller, events, haproxy, impact
+from lab import controller, events, haproxy
 from lab.names import DOMAIN_OF, WEB
 
 ALL = {place.name for place in WEB}
@@ -19,8 +19,7 @@ def assert_nothing_is_left(fleet):
 
 
 def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
-    impact.SECONDS_OFF.write_text("20")
-    ids = events.plan_all_domains(fleet)
+    ids = events.plan_all_domains(fleet, impact_seconds=20)
     roll = controller.run("roll")
     assert roll.code == 0, roll.output
     answers = evidence.answers()
@@ -53,8 +52,7 @@ def roll_seconds(evidence):
 
 def test_the_same_events_without_the_collection(fleet, evidence, figures):
     """As Azure would do it, one domain after the other, when the machines of the one before are back in service."""
-    impact.SECONDS_OFF.write_text("20")
-    ids = events.plan_all_domains(fleet)
+    ids = events.plan_all_domains(fleet, impact_seconds=20)
     for together in ([ids[0]], ids[1:3], [ids[3]]):
         for event_id in together:
             fleet.simulator.start(event_id)

@@ -90,3 +90,21 @@ def test_what_has_started_or_has_no_known_time_counts_as_due(status, within):
 def test_a_filter_that_cannot_match_is_said(api_version, types, sources, part):
     complaint = _events.complaint_about_filters(api_version, types, sources)
     assert (complaint is None) if part is None else (part in complaint)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "part"),
+    [
+        ("2017-03-01", "never shows Preempt and Terminate events"),
+        (
+            "2017-08-01",
+            "answers api-version 2017-08-01 and no newer one, which never shows Preempt and Terminate events",
+        ),
+        ("2017-11-01", "never shows Terminate events"),
+        ("2019-01-01", None),
+        ("2020-07-01", None),
+    ],
+)
+def test_the_types_that_a_version_hides_are_named(api_version, part):
+    warning = _events.warning_about_version(api_version)
+    assert warning is None if part is None else part in warning

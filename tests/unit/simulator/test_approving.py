@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from simulator_process import EVENTS_PATH, METADATA
+from simulator_process import EVENTS_PATH, METADATA, ControlError
 
 EVENTS = f"{EVENTS_PATH}?api-version=2020-07-01"
 
@@ -108,6 +108,64 @@ def test_an_approval_may_take_its_time(fast):
     assert fast.document("web-0")["Events"][0]["EventStatus"] == "Scheduled"
     times = fast.wait_for(event, "Started", 3)["times"]
     assert 0.7 < times["started"] - times["approved"] < 1.3
+
+
+def test_a_second_approval_during_the_delay_of_the_first_changes_nothing(simulator):
+    event = simulator.add_event(type="Reboot", resources=["web-0"], approval_delay=600, notice=9000)["id"]
+    simulator.approve("web-0", event)
+    simulator.advance(400)
+    assert simulator.approve("web-1", event).status == 200
+    assert (status_of(simulator, event), simulator.event(event)["approved_by"]) == ("Scheduled", "web-0")
+    assert [entry["approved"] for entry in simulator.log()] == [[event], []]
+    simulator.advance(201)
+    assert status_of(simulator, event) == "Started"
+    assert [change["change"] for change in simulator.changes()] == ["created", "approved", "started"]
+
+
+@pytest.mark.parametrize("incarnation", [1, "1", "abc"])
+def test_the_incarnation_in_an_approval_is_not_looked_at_inferred(simulator, event_id, incarnation):
+    """[I] Samples for 2017-03-01 send it, one of them as a text."""
+    body = {"DocumentIncarnation": incarnation, "StartRequests": [{"EventId": event_id}]}
+    assert simulator.ask("web-0", EVENTS, "POST", body).status == 200
+    assert status_of(simulator, event_id) == "Started"
+
+
+@pytest.mark.parametrize(("body", "by"), [({}, "portal"), ({"by": "arm"}, "arm")])
+def test_an_event_can_be_approved_elsewhere_than_in_its_vms(simulator, event_id, body, by):
+    """Approvals in the portal, through ARM and by the metadata service are equivalent and can be mixed."""
+    told = simulator.approve_elsewhere(event_id, **body)
+    assert (told["status"], told["approved_by"], told["started_by"]) == ("Started", by, "approval")
+    assert simulator.document("web-1")["Events"][0]["EventStatus"] == "Started"
+    approved = next(change for change in simulator.changes() if change["change"] == "approved")
+    assert (approved["cause"], approved["vm"]) == (by, None)
+    assert simulator.approve("web-0", event_id).status == 200
+
+
+def test_whoever_approves_first_has_approved_whether_elsewhere_or_in_a_vm(simulator):
+    event = simulator.add_event(type="Reboot", resources=["web-0"], approval_delay=600)["id"]
+    simulator.approve_elsewhere(event)
+    assert simulator.approve("web-0", event).status == 200
+    assert simulator.log()[-1]["approved"] == []
+    assert simulator.event(event)["approved_by"] == "portal"
+    other = simulator.add_event(type="Reboot", resources=["web-1"], approval_delay=600)["id"]
+    simulator.approve("web-1", other)
+    assert simulator.approve_elsewhere(other)["approved_by"] == "web-1"
+
+
+def test_an_approval_elsewhere_takes_its_time_and_does_not_switch_the_service_on(simulator):
+    event = simulator.add_event(type="Reboot", resources=["web-0"], approval_delay=600)["id"]
+    assert simulator.approve_elsewhere(event)["status"] == "Scheduled"
+    assert simulator.state()["groups"][0]["service"] == "off"
+    simulator.advance(601)
+    assert status_of(simulator, event) == "Started"
+
+
+def test_only_what_waits_can_be_approved_elsewhere(simulator, event_id):
+    simulator.start(event_id)
+    with pytest.raises(ControlError, match="is Started; approve needs one that is Scheduled"):
+        simulator.approve_elsewhere(event_id)
+    with pytest.raises(ControlError, match='"by" must be one of "portal", "arm"'):
+        simulator.approve_elsewhere(event_id, by="phone")
 
 
 def test_an_approval_cannot_be_taken_back(simulator, event_id):

@@ -123,6 +123,8 @@ def test_settings_of_the_command_line_win_over_those_of_the_fleet_file():
         "unknown_event_status": 404,
     }
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in wanted.items()]
+    wanted.update(impact=True, api_versions=["2017-03-01", "2020-07-01"])
+    arguments += ["--impact=on", "--api-versions=2017-03-01,2020-07-01"]
     with Simulator(MINIMAL, arguments=arguments, speed=60) as simulator:
         settings = simulator.state()["settings"]
     assert {name: settings[name] for name in wanted} == wanted
@@ -210,6 +212,8 @@ def test_a_fleet_that_makes_no_sense_is_one_sentence_and_exit_code_2(fleet, sent
         (["--port", "70000"], "--port must be a port number"),
         (["--speed", "-1"], '"speed" must be a number greater than 0'),
         (["--speed", "nan"], '"speed" must be a number greater than 0'),
+        (["--api-versions", "2020-07-01,2020-07-02"], '"api_versions" must be a list of api-versions'),
+        (["--api-versions", ""], '"api_versions" must be a list of api-versions'),
         (["--fleet", "/no/such/file"], "cannot read the fleet file /no/such/file: No such file"),
     ],
 )

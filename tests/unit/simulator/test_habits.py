@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from simulator_process import Simulator
 
 DAY = 86400
 
@@ -84,6 +85,27 @@ def test_any_request_for_events_within_24_hours_keeps_it_on(simulator):
     assert simulator.state()["groups"][0]["service"] == "on"
 
 
+def test_an_approval_alone_keeps_it_on(simulator):
+    simulator.document("web-0")
+    for _time in range(2):
+        simulator.advance(DAY - 60)
+        simulator.approve("web-1", "some-id")
+    assert simulator.state()["groups"][0]["service"] == "on"
+
+
+def test_calls_meanwhile_may_be_answered_with_an_empty_body_observed(start):
+    """[O] Four projects have met 200 without a body while the service was being switched on."""
+    simulator = start(speed=100, first_call_seconds=60, empty_while_switching_on=True)
+    first = threading.Thread(target=simulator.document, args=("web-0",))
+    first.start()
+    time.sleep(0.2)
+    (answer, duration), again = timed(simulator.read, "web-1"), simulator.read("web-0")
+    first.join()
+    assert [(each.status, each.body) for each in (answer, again)] == [(200, b"")] * 2
+    assert duration < 0.3
+    assert simulator.document("web-1")["Events"] == []
+
+
 def test_the_first_call_after_24_hours_is_slow_again(start):
     simulator = start(speed=1000, first_call_seconds=500)
     simulator.document("web-0")
@@ -91,9 +113,16 @@ def test_the_first_call_after_24_hours_is_slow_again(start):
     assert timed(simulator.document, "web-0")[1] > 0.4
 
 
-def test_more_than_five_requests_a_second_are_too_many(start):
-    simulator = start(requests_per_second=5)
-    assert [simulator.read("web-0").status for _time in range(7)] == [200] * 5 + [429] * 2
+@pytest.mark.parametrize("profile", ["azure", "quick"])
+def test_more_than_five_requests_a_second_are_too_many(profile):
+    """With no setting: five is the default."""
+    with Simulator(profile=profile, arguments=["--first-call-seconds", "0"]) as simulator:
+        assert [simulator.read("a").status for _time in range(7)] == [200] * 5 + [429] * 2
+
+
+def test_the_limit_can_be_set(start):
+    simulator = start(requests_per_second=3)
+    assert [simulator.read("web-0").status for _time in range(4)] == [200] * 3 + [429]
 
 
 def test_the_limit_is_for_all_kinds_of_requests_together(start):

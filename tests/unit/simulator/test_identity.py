@@ -36,7 +36,9 @@ SINCE = {
     "isHostCompatibilityLayerVm": "2020-06-01", "osProfile": "2020-07-15", "priority": "2020-12-01",
     "evictionPolicy": "2020-12-01", "virtualMachineScaleSet": "2021-03-01", "extendedLocation": "2021-03-01",
     "platformSubFaultDomain": "2021-10-01", "host": "2021-11-15", "hostGroup": "2021-11-15",
-    "physicalZone": "2023-11-15",
+    "physicalZone": "2023-11-15", "plan": "2018-04-02", "publicKeys": "2018-04-02", "provider": "2018-10-01",
+    "customData": "2019-02-01", "storageProfile": "2019-06-01", "securityProfile": "2020-06-01",
+    "licenseType": "2020-09-01", "userData": "2021-01-01", "additionalCapabilities": "2021-11-01",
 }  # fmt: skip
 
 
@@ -108,6 +110,28 @@ def test_single_values_are_texts_and_what_is_absent_is_an_empty_text(fleet):
     single = [value for value in about.values() if not isinstance(value, (dict, list))]
     assert all(isinstance(value, str) for value in single)
     assert [about[name] for name in ("zone", "vmScaleSetName", "placementGroupId", "priority")] == [""] * 4
+
+
+@pytest.mark.parametrize("field", ["customData", "licenseType", "userData", "plan/name", "plan/product", "host/id"])
+def test_a_documented_field_that_the_vm_has_no_value_for_is_an_empty_text_not_missing(fleet, field):
+    answer = instance(fleet, "alone", f"/compute/{field}", text=True)
+    assert (answer.status, answer.body) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("branch", "leaf", "since"),
+    [
+        ("osProfile", "computerName", "2020-07-15"),
+        ("osProfile", "disablePasswordAuthentication", "2020-10-01"),
+        ("securityProfile", "secureBootEnabled", "2020-06-01"),
+        ("securityProfile", "encryptionAtHost", "2021-11-01"),
+        ("securityProfile", "securityType", "2021-12-13"),
+    ],
+)
+def test_a_field_below_another_shows_from_its_own_version_on(fleet, versions, branch, leaf, since):
+    before = versions[versions.index(since) - 1]
+    assert leaf in compute(fleet, "alone", since)[branch]
+    assert leaf not in compute(fleet, "alone", before).get(branch, {})
 
 
 def test_a_leaf_is_given_with_format_text(fleet):

@@ -140,6 +140,40 @@ def test_a_user_event_may_start_at_once_while_the_service_is_off(start):
     assert [event["EventStatus"] for event in listed(simulator)] == ["Started", "Scheduled"]
 
 
+def test_a_user_event_after_a_day_of_silence_may_start_at_once_too(start):
+    simulator = start(user_events_wait_when_off=False)
+    simulator.document("web-0")
+    simulator.advance(DAY + 1)
+    assert simulator.add_event(scenario="user_reboot", resources=["web-0"])["status"] == "Started"
+
+
+def test_a_user_event_waits_if_the_service_was_on_when_it_was_made_whatever_came_later(start):
+    simulator = start(user_events_wait_when_off=False)
+    simulator.document("web-0")
+    event = simulator.add_event(scenario="user_reboot", resources=["web-0"], after=60, notice=9 * DAY)
+    simulator.advance(2 * DAY)
+    assert simulator.event(event["id"])["status"] == "Scheduled"
+
+
+def test_a_terminate_event_may_start_at_once_while_the_service_is_off_observed(start):
+    """[O] A deletion is immediate where nobody polls, whatever the notice."""
+    simulator = start(user_events_wait_when_off=False)
+    assert simulator.add_event(scenario="scale_in", resources=["web-0"])["status"] == "Started"
+    assert simulator.add_event(type="Reboot", resources=["web-1"])["status"] == "Scheduled"
+
+
+@pytest.mark.parametrize("notice", [299, 901])
+def test_a_terminate_event_has_5_to_15_minutes_of_notice(simulator, notice):
+    with pytest.raises(ControlError, match='"notice" of a Terminate event must be 300 to 900 seconds'):
+        simulator.add_event(type="Terminate", resources=["web-0"], notice=notice)
+    assert simulator.events() == []
+
+
+@pytest.mark.parametrize("notice", [300, 900])
+def test_a_terminate_event_may_have_the_shortest_and_the_longest_notice(simulator, notice):
+    assert simulator.add_event(type="Terminate", resources=["web-0"], notice=notice)["notice"] == notice
+
+
 def test_there_is_no_way_back(simulator):
     event = simulator.add_event(type="Reboot", resources=["web-0"])
     simulator.start(event["id"])

@@ -45,6 +45,15 @@ def test_x_forwarded_for_is_rejected(simulator, path):
     assert simulator.ask("web-0", path, headers={**METADATA, "X-Forwarded-For": "10.0.0.1"}).status == 400
 
 
+@pytest.mark.parametrize("value", ["10.0.0.1", ""])
+def test_x_forwarded_for_is_rejected_on_an_approval_too_and_also_when_it_is_empty(simulator, value):
+    event = simulator.add_event(type="Reboot", resources=["web-0"])
+    headers = {**METADATA, "X-Forwarded-For": value}
+    assert simulator.approve("web-0", event["id"], headers=headers).status == 400
+    assert not simulator.event(event["id"])["approved"]
+    assert simulator.read("web-0", headers=headers).status == 400
+
+
 @pytest.mark.parametrize("more", ["api-version=2020-07-01", "API-Version=2020-07-01", "x=1&x=1"])
 def test_duplicate_query_parameters_are_rejected(simulator, more):
     """That they are rejected is [D]; that the code is 400 and that case does not matter is [I]."""

@@ -13,7 +13,8 @@ from simulator_process import PROGRAM
 
 ROLE = PROGRAM.parent.parent
 REPOSITORY = ROLE.parent.parent
-TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES"]
+TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES", "SETTING_RULES"]
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROGRAM.glob("*.py")))
 GUIDE = (REPOSITORY / "docs" / "simulator.md").read_text(encoding="utf-8")
 
 
@@ -34,21 +35,20 @@ def test_described_defaults_are_the_defaults():
 
 
 def names_after(pattern, text):
-    return set(re.findall(pattern, text))
+    return set(re.findall(pattern, text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_guide_names_all_that_the_program_knows(table):
-    source = PROGRAM.read_text(encoding="utf-8")
-    body = re.search(rf"^{table} = (.*?)^[}})]", source, re.MULTILINE | re.DOTALL).group(1)
+    body = re.search(rf"^{table} = (.*?)^[}})]", SOURCE, re.MULTILINE | re.DOTALL).group(1)
     names = names_after(r'^    "([a-z_0-9]+)":', body) if "{" in body[:2] else names_after(r'"([a-z_0-9]+)"', body)
+    assert len(names) > 4
     assert {name for name in names if f"`{name}`" not in GUIDE} == set()
 
 
 def test_the_guide_names_every_option_and_endpoint():
-    source = PROGRAM.read_text(encoding="utf-8")
-    options = names_after(r'add_argument\(\s*"(--[a-z-]+)"', source)
-    endpoints = {path.strip("^$") for path in names_after(r'\("(?:GET|POST|DELETE)", r"\^(/[a-z]+)\$"', source)}
+    options = names_after(r'add_argument\(\s*"(--[a-z-]+)"', SOURCE)
+    endpoints = {path.strip("^$") for path in names_after(r'\("(?:GET|POST|DELETE)", r"\^(/[a-z]+)\$"', SOURCE)}
     assert len(options) > 10
     assert len(endpoints) > 5
     assert {word for word in options | endpoints if word not in GUIDE} == set()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import email.utils
+import re
 
 import pytest
 from simulator_process import EVENTS_PATH, METADATA, Simulator
@@ -76,9 +77,22 @@ def test_names_of_cloud_service_roles_carry_no_underscore_inferred(fleet):
     assert listed(fleet, "2017-03-01", "FrontEnd_IN_0")["ROLE"]["Resources"] == ["FrontEnd_IN_0"]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_not_before_is_rfc_1123_in_every_version_inferred(fleet, version):
-    """[I] for 2017-03-01, whose old documentation shows ISO 8601 in a sample."""
+def test_not_before_is_iso_8601_in_2017_03_01(fleet):
+    """As the sample in its documentation has it."""
+    event = listed(fleet, "2017-03-01")["FREEZE"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["NotBefore"])
+    later = email.utils.parsedate_to_datetime(listed(fleet, "2017-08-01")["FREEZE"]["NotBefore"])
+    assert event["NotBefore"] == later.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_not_before_is_in_the_form_asked_for_also_in_2017_03_01(start):
+    simulator = start()
+    simulator.add_event(id="A", type="Reboot", resources=["web-0"], not_before_format="rfc1123")
+    assert listed(simulator, "2017-03-01")["A"]["NotBefore"].endswith(" GMT")
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_not_before_is_rfc_1123_in_later_versions(fleet, version):
     text = listed(fleet, version)["FREEZE"]["NotBefore"]
     assert email.utils.format_datetime(email.utils.parsedate_to_datetime(text), usegmt=True) == text
 
@@ -110,6 +124,26 @@ def test_no_other_version_is_answered(fleet, version):
     """Also those of /metadata/instance are not: the two lists are separate [I]."""
     answer = fleet.ask("web-0", f"{EVENTS_PATH}?api-version={version}".replace(" ", "%20").replace("{", "%7B"))
     assert answer.status == 400
+
+
+def test_the_versions_that_are_answered_can_be_limited_observed(start):
+    """[O] Some clouds have answered 400 to 2017-11-01 while 2017-08-01 worked."""
+    simulator = start(api_versions=["2017-03-01", "2017-08-01", "2019-01-01"])
+    statuses = {version: simulator.read("web-0", version).status for version in VERSIONS}
+    assert [version for version, status in statuses.items() if status == 200] == [
+        "2017-03-01",
+        "2017-08-01",
+        "2019-01-01",
+    ]
+    refused = simulator.read("web-0", "2020-07-01")
+    assert (refused.status, refused.json["error"].split(" is ")[0]) == (400, "Bad request. api-version")
+    assert simulator.approve("web-0", "some-id", version="2020-07-01").status == 400
+    assert simulator.ask("web-0", "/metadata/instance?api-version=2021-02-01").status == 200
+
+
+def test_the_versions_can_be_limited_on_the_command_line():
+    with Simulator(arguments=["--api-versions", "2017-08-01,2017-03-01"]) as simulator:
+        assert [simulator.read("a", version).status for version in VERSIONS[:3]] == [200, 200, 400]
 
 
 def test_the_path_of_the_time_before_the_preview_is_gone(fleet):

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from ansible_run import fleet_inventory, play, play_each
 from simulator_process import Simulator
@@ -98,6 +101,35 @@ def test_the_convoy_of_deletions_is_told(tmp_path, simulator):
     outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="started", wait_timeout=3)
     assert outcome.code == 2
     assert "before the deletion of web_1 is approved or due" in outcome.of("Approve")["msg"]
+
+
+def test_somebody_has_approved_in_the_portal_and_the_event_still_waits(tmp_path, simulator):
+    """Our approval is taken, and counts for nothing."""
+    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], approval_delay=6)
+    simulator.approve_elsewhere("A1")
+    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="started", wait_timeout=60)
+    assert outcome.code == 0, outcome.output
+    assert [line["approved"] for line in posts(simulator)] == [[]]
+    assert (simulator.event("A1")["status"], simulator.event("A1")["approved_by"]) == ("Started", "portal")
+
+
+def test_a_race_with_the_portal_is_lost_without_harm(tmp_path, simulator):
+    """Somebody approves, and the event starts, while our approval is on its way."""
+    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=600)
+    simulator.fault(kind="slow", method="POST", delay=2, count=1)
+
+    def win():
+        while not posts(simulator):
+            time.sleep(0.05)
+        simulator.approve_elsewhere("A1", by="arm")
+
+    racer = threading.Thread(target=win, daemon=True)
+    racer.start()
+    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="started", wait_timeout=60)
+    racer.join(5)
+    assert outcome.code == 0, outcome.output
+    assert [line["approved"] for line in posts(simulator)] == [[]]
+    assert (simulator.event("A1")["status"], simulator.event("A1")["approved_by"]) == ("Started", "arm")
 
 
 @pytest.mark.parametrize(

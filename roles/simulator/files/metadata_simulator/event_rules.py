@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person may write about an event."""
+
+from .azure_facts import DEFAULT_DWELL_SECONDS, SCENARIOS, TERMINATE_NOTICE_SECONDS
+from .impact import GONE, KINDS
+from .input_checks import (
+    InputError,
+    a_duration,
+    a_text,
+    an_integer,
+    an_object,
+    any_text,
+    checked,
+    one_of,
+    texts,
+)
+
+NOT_BEFORE_FORMATS = ("rfc1123", "iso", "wrong_weekday", "missing", "empty")
+EVENT_RULES = {
+    "scenario": one_of(*sorted(SCENARIOS)),
+    "id": a_text,
+    "type": a_text,
+    "status": one_of("Scheduled", "Started"),
+    "resources": texts,
+    "group": a_text,
+    "source": a_text,
+    "description": any_text,
+    "duration": an_integer,
+    "after": a_duration,
+    "notice": a_duration,
+    "late": a_duration,
+    "approval_delay": a_duration,
+    "cancel_after": a_duration,
+    "dwell": a_duration,
+    "impact_seconds": a_duration,
+    "not_before_format": one_of(*NOT_BEFORE_FORMATS),
+    "extra": an_object,
+    "omit": texts,
+}
+
+
+def checked_event(what, given):
+    """The event with what its scenario adds, or InputError."""
+    spec = checked(what, given, EVENT_RULES)
+    if "scenario" in spec:
+        spec = dict(SCENARIOS[spec["scenario"]], **spec)
+    if "type" not in spec:
+        raise InputError('%s: "type" (or "scenario") is missing' % what)
+    shortest, longest = TERMINATE_NOTICE_SECONDS
+    if spec["type"] == "Terminate" and not shortest <= spec.get("notice", shortest) <= longest:
+        raise InputError(
+            '%s: "notice" of a Terminate event must be %d to %d seconds, not %s'
+            % (what, shortest, longest, spec["notice"])
+        )
+    if "impact_seconds" in spec:
+        check_impact(what, spec)
+    return spec
+
+
+def check_impact(what, spec):
+    if KINDS.get(spec["type"]) == GONE:
+        raise InputError('%s: "impact_seconds" makes no sense, a VM does not come back from %s' % (what, spec["type"]))
+    if spec["impact_seconds"] > spec.get("dwell", DEFAULT_DWELL_SECONDS):
+        raise InputError('%s: "impact_seconds" must not be longer than "dwell"' % what)

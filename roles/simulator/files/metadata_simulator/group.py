@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Groups of VMs."""
+
+from .input_checks import a_boolean, a_text, any_text, one_of, texts
+
+GROUP_KINDS = ("availability_set", "scale_set", "cloud_service", "standalone")
+GROUP_RULES = {
+    "kind": one_of(*GROUP_KINDS),
+    "name": a_text,
+    "placement_group_id": any_text,
+    "own_events_only": a_boolean,
+    "auto_approve": texts,
+    "resource_group": a_text,
+    "subscription_id": a_text,
+    "location": a_text,
+}
+
+
+class Group:
+    """An availability set, the placement group of a scale set, a cloud service, or a family of lone VMs."""
+
+    def __init__(self, key, spec):
+        self.key = key
+        self.kind = spec.get("kind", "availability_set")
+        self.name = spec.get("name", key)
+        self.defaults = {word: spec[word] for word in ("resource_group", "subscription_id", "location") if word in spec}
+        self.auto_approve = tuple(spec.get("auto_approve", ()))
+        self.shares_events = self.kind != "standalone" and not spec.get("own_events_only", False)
+        self.placement_group_id = spec.get("placement_group_id")
+        self.size = 0

@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One VM of the fleet: who it is, as /metadata/instance tells it."""
+
+import re
+import uuid
+
+from .azure_facts import COMPUTE_FIELD_SINCE, EMPTY_COMPUTE_FIELDS, PREVIEW_VERSION
+from .input_checks import a_port, a_text, an_object, one_of, text_object, text_or_number
+
+VM_RULES = {
+    "name": a_text,
+    "key": a_text,
+    "address": a_text,
+    "port": a_port,
+    "network_namespace": a_text,
+    "group": a_text,
+    "compute": an_object,
+    "vm_id": a_text,
+    "computer_name": a_text,
+    "resource_group": a_text,
+    "subscription_id": a_text,
+    "location": a_text,
+    "zone": text_or_number,
+    "update_domain": text_or_number,
+    "fault_domain": text_or_number,
+    "tags": text_object,
+    "priority": one_of("Regular", "Low", "Spot"),
+}
+
+
+class Vm:
+    """One VM: its name in events, the address where its metadata service listens, and its identity."""
+
+    def __init__(self, spec, group, index):
+        self.name = spec["name"]
+        self.key = spec.get("key", self.name)
+        self.address = spec.get("address")
+        self.port = spec.get("port")
+        self.network_namespace = spec.get("network_namespace")
+        self.group = group
+        self.index = index
+        self.scope = None
+        self.url = None
+        self.spec = dict(group.defaults if group else {}, **spec)
+        self.compute = merged(merged(EMPTY_COMPUTE_FIELDS, self._known_compute()), spec.get("compute", {}))
+
+    def _kind(self):
+        return self.group.kind if self.group else "standalone"
+
+    def _known_compute(self):
+        spec = self.spec
+        resource_group = spec.get("resource_group", "rg-%s" % (self.group.key if self.group else "simulated"))
+        subscription = spec.get("subscription_id", stable_guid("subscription"))
+        provider = "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute" % (subscription, resource_group)
+        in_scale_set = self._kind() == "scale_set"
+        tags = spec.get("tags", {})
+        return {
+            "azEnvironment": "AzurePublicCloud",
+            "evictionPolicy": "Deallocate" if spec.get("priority") == "Spot" else "",
+            "location": spec.get("location", "westeurope"),
+            "name": self.name,
+            "offer": "debian-12",
+            "osProfile": {
+                "adminUsername": "azureuser",
+                "computerName": spec.get("computer_name", self._default_computer_name()),
+                "disablePasswordAuthentication": "true",
+            },
+            "osType": "Linux",
+            "placementGroupId": self._placement_group_id() if in_scale_set else "",
+            "platformFaultDomain": self._domain("fault_domain", 2 if self._kind() == "availability_set" else 5),
+            "platformUpdateDomain": self._domain("update_domain", 5),
+            "priority": spec.get("priority", ""),
+            "provider": "Microsoft.Compute",
+            "publisher": "Debian",
+            "resourceGroupName": resource_group,
+            "resourceId": provider + self._resource_path(),
+            "sku": "12-gen2",
+            "subscriptionId": subscription,
+            "tags": ";".join("%s:%s" % pair for pair in sorted(tags.items())),
+            "tagsList": [{"name": name, "value": value} for name, value in sorted(tags.items())],
+            "version": "latest",
+            "virtualMachineScaleSet": {
+                "id": provider + "/virtualMachineScaleSets/" + self.group.name
+                if in_scale_set and self._uniform_instance_id() is None
+                else ""
+            },
+            "vmId": spec.get("vm_id", stable_guid("vm", subscription, resource_group, self.key)),
+            "vmScaleSetName": self.group.name if in_scale_set else "",
+            "vmSize": "Standard_D2s_v5",
+            "zone": str(spec.get("zone", "")),
+        }
+
+    def _domain(self, word, count):
+        if word in self.spec:
+            return str(self.spec[word])
+        if "zone" in self.spec:
+            return ""
+        return "0" if self._kind() == "standalone" else str(self.index % count)
+
+    def _placement_group_id(self):
+        given = self.group.placement_group_id
+        return stable_guid("placement group", self.group.key) if given is None else given
+
+    def _uniform_instance_id(self):
+        """The number in `{scale set}_{number}`; VMs of a Flexible scale set have other names."""
+        if self._kind() == "scale_set":
+            match = re.match(r"^%s_(\d+)$" % re.escape(self.group.name), self.name)
+            return match.group(1) if match else None
+        return None
+
+    def _resource_path(self):
+        instance = self._uniform_instance_id()
+        if instance is None:
+            return "/virtualMachines/" + self.name
+        return "/virtualMachineScaleSets/%s/virtualMachines/%s" % (self.group.name, instance)
+
+    def _default_computer_name(self):
+        """As in Azure: a Uniform scale set writes the instance id in base 36, so hostname and VM name differ."""
+        instance = self._uniform_instance_id()
+        return self.name if instance is None else self.group.name + base36(int(instance)).rjust(6, "0")
+
+    def inside_view(self, impact):
+        """The VM as the control interface shows it."""
+        return {
+            "key": self.key,
+            "name": self.name,
+            "endpoint": self.url,
+            "address": self.address,
+            "group": self.scope.name,
+            "vm_id": self.compute.get("vmId"),
+            "impact": impact,
+        }
+
+    def instance_document(self, version):
+        return {"compute": shown_fields(self.compute, version), "network": self._network()}
+
+    def _network(self):
+        mac = "000D3A%06X" % (self.index + 1)
+        ipv4 = {
+            "ipAddress": [{"privateIpAddress": self.address, "publicIpAddress": ""}],
+            "subnet": [{"address": "10.0.0.0", "prefix": "16"}],
+        }
+        return {"interface": [{"ipv4": ipv4, "ipv6": {"ipAddress": []}, "macAddress": mac}]}
+
+
+def stable_guid(*words):
+    """The same words give the same GUID in every run, so that a rehearsal can be repeated."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "maintenance.azure/simulator/" + "/".join(words)))
+
+
+def base36(number):
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = digits[digit] + text
+    return text
+
+
+def shown_fields(branch, version, path=""):
+    """What this api-version shows of the compute metadata, or of a branch of it."""
+    return {
+        name: shown_fields(value, version, path + name + ".") if isinstance(value, dict) else value
+        for name, value in sorted(branch.items())
+        if version >= COMPUTE_FIELD_SINCE.get(path + name, PREVIEW_VERSION)
+    }
+
+
+def merged(base, override):
+    """`override` laid over `base`, object by object."""
+    result = dict(base)
+    for key, value in override.items():
+        both_objects = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both_objects else value
+    return result
