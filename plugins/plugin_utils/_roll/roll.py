@@ -131,7 +131,8 @@ def wave_orders(
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["restore"] = _is_restored(order, on_failed_drain)
     for host in later:
-        orders[host] = {**_empty_order("not_needed"), "later": True}
+        if drains.get(host, "lost") != "lost":
+            orders[host] = {**_empty_order("not_needed"), "later": True}
     for host in stay:
         orders[host].update(stays=orders[host]["drain"] == "drained")
         orders[host]["restore"] = orders[host]["restore"] and not orders[host]["stays"]
@@ -333,7 +334,7 @@ def run_summary(
         "left": left,
         "stopped": run.get("stopped", ""),
     }
-    undone_events = {event["id"] for wave in last_plan["waves"] for event in wave["events"]}
+    undone_events = {event["id"] for wave in last_plan["waves"] for event in wave.get("events", ())}
     held = {event: why for event, why in run.get("held", {}).items() if event in undone_events}
     # Without a single reading, nobody knows whether there is anything to do.
     nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
