@@ -64,7 +64,7 @@ def plan(
             now=time.time(),
         )
         made["lines"] = render_plan(made, int(width))
-        kept = kept_of(names, variables)
+        kept = plain(kept_of(names, variables))
         if round_of is None:
             made["kept"] = kept
         else:
@@ -73,6 +73,8 @@ def plan(
                 overlap=str(overlap),
                 drain_timeout=float(drain_timeout),
                 reserve=float(drain_reserve),
+                # A second approval changes nothing, so that nobody has to wait whether the first one arrived.
+                resend_after=0.0,
                 uncovered=uncovered,
             )
             rules = read_policy(plain(policy))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
@@ -24,7 +25,12 @@ def orders_of(
     due = to_be_drained(wave)
     left = {name: wave.get(name, ()) for name in ("later", "stay", "back")}
     orders = wave_orders(events, batch, drains, on_failed_drain, **left)
-    return {host: {**order, "drains": host in due} for host, order in orders.items()}
+    named = {event["id"]: event["hosts"] for event in events}
+    now = time.time()
+    for host, order in orders.items():
+        marks = [{"event": event, "hosts": named[event], "at": now} for event in order["approve_drained"]]
+        order.update(drains=host in due, marks=marks)
+    return orders
 
 
 class FilterModule:

@@ -36,11 +36,13 @@ options:
       - V(begin) begins a drain, or goes on with one that was begun. Steps that were undone are taken out.
       - V(step) writes O(steps) down.
       - V(drained) says that all steps are done, after O(steps) are written down.
+      - V(mark) says that the approval of O(marks) begins, so that whoever reads it knows that they may start at any
+        moment. Where there is no journal, none is made.
       - V(restore) says that the steps are going to be undone. Where there is no journal, none is made.
       - V(close) keeps the journal as C(journal.last.json) beside it and removes it. It fails unless all steps are
         undone.
     type: str
-    choices: [read, begin, step, drained, restore, close]
+    choices: [read, begin, step, drained, mark, restore, close]
     default: read
   events:
     description: For O(state=begin), the events that are the reason, as in C(maintenance_status.events).
@@ -80,6 +82,25 @@ options:
       error:
         description: Why it failed.
         type: str
+  marks:
+    description: For O(state=mark), the approvals that begin.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      event:
+        description: Id of the event.
+        type: str
+        required: true
+      hosts:
+        description: The hosts that it names.
+        type: list
+        elements: str
+        required: true
+      at:
+        description: When, by the controller's clock, in seconds since 1970.
+        type: float
+        required: true
 """
 
 EXAMPLES = r"""

@@ -85,6 +85,13 @@ def recorded(data, records, now):
     return data
 
 
+def marked(data, marks):
+    """The journal of a host whose events are about to be approved: from here on they may start at any moment."""
+    known = {mark["event"].lower() for mark in marks}
+    kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in known]
+    return dict(data, marks=kept + list(marks))
+
+
 def all_drained(data, now):
     unfinished = [step for step in data["steps"] if step["status"] in ("started", "failed")]
     if unfinished:
@@ -184,6 +191,8 @@ def _is_whole(data):
         and "boot_id" in data
         and isinstance(steps, list)
         and all(_is_whole_step(step) for step in steps)
+        and isinstance(data.get("marks", []), list)
+        and all(isinstance(mark, dict) and isinstance(mark.get("event"), str) for mark in data.get("marks", []))
     )
 
 

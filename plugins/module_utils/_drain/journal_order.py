@@ -14,6 +14,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     all_drained,
     begun,
     boot_id,
+    marked,
     recorded,
     utc_now,
 )
@@ -35,12 +36,14 @@ def carried_out(request, check_mode):
 
 def _written(journal, request, before):
     state, run_id, now = request["state"], request.get("run_id") or "", utc_now()
-    if state == "read" or (before is None and state in ("restore", "close")):
+    if state == "read" or (before is None and state in ("mark", "restore", "close")):
         return before
     if state == "close":
         return journal.close(run_id)
     if state == "begin":
         return journal.change(lambda data: begun(data, request.get("events") or [], run_id, boot_id(), now))
+    if state == "mark":
+        return journal.change(lambda data: data and marked(data, request.get("marks") or []), run_id)
     if state == "restore":
         return journal.change(lambda data: data and dict(data, state="restoring", run_id=run_id))
 

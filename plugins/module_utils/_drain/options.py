@@ -9,6 +9,9 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
 ORDER = "order"
 
 
+STATES_TO_WRITE = ["read", "begin", "step", "drained", "mark", "restore", "close"]
+
+
 def journal_options():
     step = dict(
         number=dict(type="int", required=True),
@@ -21,10 +24,20 @@ def journal_options():
     return dict(
         # Expanded on the host, as it is a path there.
         path=dict(type="str", default=DEFAULT_PATH),
-        state=dict(type="str", default="read", choices=["read", "begin", "step", "drained", "restore", "close"]),
+        state=dict(type="str", default="read", choices=STATES_TO_WRITE),
         events=dict(type="list", elements="dict", default=[]),
         run_id=dict(type="str", default=""),
         steps=dict(type="list", elements="dict", default=[], options=step),
+        marks=dict(
+            type="list",
+            elements="dict",
+            default=[],
+            options=dict(
+                event=dict(type="str", required=True),
+                hosts=dict(type="list", elements="str", required=True),
+                at=dict(type="float", required=True),
+            ),
+        ),
     )
 
 

@@ -73,6 +73,7 @@ _JOURNAL = record(
         "started_at": _SHORT,
         "drained_at": _SHORT,
         "restored_at": _SHORT,
+        "marks": list_of(record({"event": message, "hosts": list_of(message), "at": number})),
     },
 )
 JOURNAL = record({"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message})

@@ -24,7 +24,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, Place, group_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Host, Journal, Roll, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
+    Event,
+    Host,
+    Journal,
+    Mark,
+    Roll,
+    Settings,
+)
 
 # What a run keeps of a host that it has read.
 Kept: t.TypeAlias = dict[str, t.Any]
@@ -65,6 +72,7 @@ def _journal_kept(journal: Mapping[str, t.Any]) -> dict[str, t.Any]:
         "drained": bool(left) or journal.get("state") == "drained",
         "finished": journal.get("state") == "drained",
         "returning": journal.get("state") == "restoring",
+        "marks": list(journal.get("marks") or ()),
     }
 
 
@@ -126,6 +134,7 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.An
             drained=journal["drained"],
             finished=journal["finished"],
             returning=journal["returning"],
+            marks=tuple(Mark(mark["event"], tuple(mark["hosts"]), float(mark["at"])) for mark in journal["marks"]),
         )
         if journal
         else None,

@@ -222,6 +222,23 @@ def test_a_lock_that_stays_is_an_error(path, monkeypatch):
         write(Journal(path), step(1, "started"))
 
 
+def test_marks_are_kept_once_for_each_event(path):
+    journal = Journal(path)
+    begin(journal)
+    for at in (1.0, 2.0):
+        journal.change(lambda data, at=at: _journal.marked(data, [{"event": "E0", "hosts": ["web"], "at": at}]))
+    journal.change(lambda data: _journal.marked(data, [{"event": "E1", "hosts": ["web"], "at": 3.0}]))
+    assert [(mark["event"], mark["at"]) for mark in journal.read()["marks"]] == [("E0", 2.0), ("E1", 3.0)]
+
+
+def test_damaged_marks_are_not_taken_for_none(path):
+    journal = Journal(path)
+    begin(journal)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "marks": ["E0"]}))
+    with pytest.raises(JournalError, match="parts of it are missing"):
+        journal.read()
+
+
 STATUSES = st.sampled_from(["started", "done", "failed", "undone"])
 
 

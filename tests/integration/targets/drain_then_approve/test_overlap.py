@@ -75,6 +75,20 @@ def test_what_a_killed_run_left_drained_comes_first(fleet):
     assert fleet.drained_hosts() == []
 
 
+def test_killed_right_after_its_approval(fleet):
+    """The event still shows Scheduled. Whoever comes next must not bring the host back, to be rebooted in service."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=5000, dwell=1, approval_delay=20)
+    fleet.roll_and_kill_when(fleet.approvals)
+    assert fleet.drained_hosts() == ["web-0"]
+    reboot(fleet, 1, notice=900)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_restored_only_after_the_end()
+    assert set(fleet.approvals()) == {"E0", "E1"}
+    assert fleet.count("drain", "web-0") == fleet.count("restore", "web-0") == 1
+
+
 def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
     """web-0 is rebooting by Azure's own doing, and is not of this run."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1)

@@ -64,7 +64,7 @@ TASKS_OF_A_HOST = [
     READ,
     "Drain, as far as no other tasks are needed",
     "Drain with the tasks that are left",
-    "Look into the journal",
+    "Write down that the approval begins",
     "Approve",
     "Wait until it is over",
     "Restore, as far as no other tasks are needed",
