@@ -47,10 +47,10 @@ class Job:
         stats = [event for event in self.events if event["event"] == "playbook_on_stats"]
         return stats[-1]["event_data"]["artifact_data"] if stats else {}
 
-    def result_of(self, task: str) -> dict[str, Any]:
-        """As the API of AWX tells it, in the list of a job's events."""
+    def results_of(self, task: str) -> list[dict[str, Any]]:
+        """As the API of AWX tells them, in the list of a job's events."""
         found = [event for event in self.events if event["event_data"].get("task") == task]
-        return next(event["event_data"]["res"] for event in found if event["event"] == "runner_on_ok")
+        return [event["event_data"]["res"] for event in found if event["event"] == "runner_on_ok"]
 
 
 class AwxProject:

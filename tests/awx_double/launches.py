@@ -30,6 +30,8 @@ class Launches:
         # What becomes of the jobs; with `run`, what that says of each, in a thread of its own.
         self.jobs_fail = False
         self.run: Callable[[dict[str, Any]], bool] | None = None
+        # What happens between the launch and the jobs, such as that somebody edits the template.
+        self.meanwhile: Callable[[], None] = lambda: None
         # How often somebody has to look until a job without `run` has ended.
         self.looks_until_the_end = 1
 
@@ -99,6 +101,7 @@ class Launches:
         workflow_job = self.workflow_jobs[number]
         if workflow_job["status"] == "pending":
             workflow_job["status"] = "running"
+            self.meanwhile()
             workflow_job["nodes"] = [self._start(number, job) for job in workflow_job["jobs"]]
             return workflow_job
         jobs = [self.jobs[node["job"]] for node in workflow_job["nodes"]]
