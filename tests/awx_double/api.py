@@ -288,8 +288,11 @@ NOTIFICATIONS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     ),
     "email": (
         {
-            **{"host": str, "port": int, "sender": str, "recipients": list, "use_tls": bool, "use_ssl": bool},
-            **{"username": str, "password": str},
+            **dict.fromkeys(("host", "sender", "username", "password"), str),
+            "port": int,
+            "recipients": list,
+            "use_tls": bool,
+            "use_ssl": bool,
         },
         {"timeout": int},
     ),

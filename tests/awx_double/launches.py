@@ -73,7 +73,9 @@ class Launches:
         if number is not None:
             raise Refused([f"Organization {number} not found or you don't have permissions to access it"])
         if not self.member_of:
-            raise Refused(["User not part of any organization, please assign an organization to assign to the bulk job"])
+            raise Refused(
+                ["User not part of any organization, please assign an organization to assign to the bulk job"]
+            )
         if len(self.member_of) > 1:
             raise Refused(["User has permission to multiple Organizations, please set one of them in the request"])
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How AWX fetches a project: in its own time, and not always with success. Before that it knows none of its playbooks."""
+"""How AWX fetches a project: in its own time, not always with success. Before that it knows none of its playbooks."""
 
 from __future__ import annotations
 

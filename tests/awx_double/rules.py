@@ -198,9 +198,10 @@ def check_survey(spec: dict[str, Any]) -> None:
         seen.add(question["variable"])
         if question["type"] in ("multiplechoice", "multiselect") and not question.get("choices"):
             raise Refused({"error": f"Survey question {question['variable']} must specify choices."})
-        if question.get("default") not in (None, ""):
-            if problem := answer_problem(question, question["default"]):
-                raise Refused({"error": f"Default: {problem}"})
+        default = question.get("default")
+        problem = answer_problem(question, default) if default not in (None, "") else None
+        if problem:
+            raise Refused({"error": f"Default: {problem}"})
 
 
 def check_name(store: Any, kind: str, item: dict[str, Any]) -> None:

@@ -49,7 +49,9 @@ def sorted_out(template: dict[str, Any], given: dict[str, Any]) -> tuple[dict[st
     taken, problems = {}, []
     for name, value in given.items():
         if name not in asked:
-            problem = None if template.get("ask_variables_on_launch") else f"Variables {name} are not allowed on launch."
+            problem = (
+                None if template.get("ask_variables_on_launch") else f"Variables {name} are not allowed on launch."
+            )
         else:
             problem = answer_problem(asked[name], value)
         if problem is None:

@@ -35,7 +35,9 @@ def walk(store: Any, workflow: str, outcome: Callable[[str], str]) -> Walked:
         if node["workflow_job_template"] == number
     }
     edges = {
-        (node, edge): store.links.get(("workflow_job_template_nodes", node, edge), []) for node in nodes for edge in EDGES
+        (node, edge): store.links.get(("workflow_job_template_nodes", node, edge), [])
+        for node in nodes
+        for edge in EDGES
     }
     ended: dict[int, str | None] = {}
     while todo := [node for node in nodes if node not in ended and _settled(node, nodes, edges, ended)]:
@@ -67,7 +69,9 @@ def _runs(node: dict[str, Any], edges: Any, ended: dict[int, str | None]) -> boo
     if any(ended[parent] is None for parent, _edge in parents):
         return False
     # A job that was canceled, or ended in an error of AWX, keeps no node from converging.
-    return all(fit or ended[parent] in ("error", "canceled") for fit, (parent, _edge) in zip(fits, parents, strict=True))
+    return all(
+        fit or ended[parent] in ("error", "canceled") for fit, (parent, _edge) in zip(fits, parents, strict=True)
+    )
 
 
 def _fits(status: str | None, edge: str) -> bool:

@@ -62,7 +62,8 @@ def fan_out(
     readings = {host: good_reading(host_vars.get(host), max_age, now) for host in ordered}
     groups = _groups(ordered, host_vars, readings)
     left = set(drained)
-    busy, still = [], []
+    busy: list[list[str]] = []
+    still: list[list[str]] = []
     for group in groups:
         wanted = any(events_of(readings[host]) or host in left for host in group)
         (busy if wanted else still).append(group)

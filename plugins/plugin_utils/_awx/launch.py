@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bulk launch of AWX is asked for, what AWX would make of it, and what it has made of it. Pure.
 
-AWX checks nothing when it takes a bulk launch. When it makes the jobs, it leaves out what a template does not ask for, and
-takes the survey's default instead of an answer that it does not like, in silence.
+AWX checks nothing when it takes a bulk launch. When it makes the jobs, it leaves out what a template does not ask for,
+and takes the survey's default instead of an answer that it does not like, in silence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def launch_problems(
     name = template.get("name")
     found: dict[str, None] = {}
     if not template.get("ask_limit_on_launch"):
-        found[f"The template {name} does not ask for a limit, so its jobs would run over all hosts: switch that on"] = None
+        found[f"The template {name} does not ask for a limit, so its jobs would run over all hosts: switch that on"] = (
+            None
+        )
     if template.get("job_type") != "run":
         found[f"The template {name} has the job type {template.get('job_type')} and not run"] = None
     asked = {question["variable"]: question for question in survey.get("spec") or ()}
@@ -81,7 +83,9 @@ def _wrong(answer: t.Any, question: Mapping[str, t.Any]) -> str | None:
         return _out_of_range(answer, f"{answer!r}", question, "")
     choices = question.get("choices") or []
     listed = choices.splitlines() if isinstance(choices, str) else list(choices)
-    given = answer if kind == "multiselect" and isinstance(answer, list) else [answer]
+    if kind == "multiselect" and not isinstance(answer, list):
+        return f"{answer!r} is no list"
+    given = answer if kind == "multiselect" else [answer]
     wrong = [one for one in given if one not in listed]
     return f"{wrong[0]!r} is none of {', '.join(map(str, listed))}" if wrong else None
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text from the service is text: never a template. And where it can be none, `ansible-inventory --list` prints it plain.
+"""Text from the service is never a template. Where it can't be one, `ansible-inventory --list` prints it as text.
 
 What Ansible does not take for a template of the user it prints as {"__ansible_unsafe": ...}. Jobs turn that back; the
 pages of AWX, its host variables and jq do not. So only text is told apart that could be a template.
@@ -41,6 +41,6 @@ def guard(value: t.Any) -> t.Any:
 def _guard_text(text: str) -> str:
     if trust_as_template is None:
         return t.cast(str, wrap_var(text)) if could_be_a_template(text) else text
-    # Since 2.19 nothing is a template unless it is said to be one. That is said of text that holds nothing to evaluate, or
-    # else all of it would be printed as unsafe. Without brackets, as `when: name` evaluates what such a variable says.
+    # Since 2.19 nothing is a template unless it is said to be one. That is said of text that holds nothing to evaluate,
+    # or else all of it would be printed as unsafe. Without brackets, as `when: name` evaluates what such a variable says.
     return text if could_be_a_template(text) or "(" in text else trust_as_template(text)

@@ -15,6 +15,7 @@ from other_collections import collections_path
 
 pytestmark = pytest.mark.once
 
+
 @pytest.fixture
 def hosts(tmp_path):
     """Three availability sets of three; two of them have an event, and of one only one host was read."""

@@ -46,7 +46,9 @@ def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, template, tmp_pat
     more = {"ANSIBLE_COLLECTIONS_PATH": path, "ANSIBLE_PIPELINING": "1", **cache, **awx.environment}
 
     def playbook(name, *arguments, folder=tmp_path):
-        return run(folder, ["ansible-playbook", "-i", str(inventory), f"maintenance.azure.{name}", *arguments], 300, **more)
+        return run(
+            folder, ["ansible-playbook", "-i", str(inventory), f"maintenance.azure.{name}", *arguments], 300, **more
+        )
 
     # As awx_setup has it: the job that fans out holds the other file meanwhile, on the same hosts.
     template["extra_vars"] = json.dumps({"maintenance_lock_path": str(tmp_path / "group.lock")})

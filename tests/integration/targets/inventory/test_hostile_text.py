@@ -97,7 +97,7 @@ def test_hostile_text_stays_text_through_constructed(place, event, text):
             "hosts": "all",
             "gather_facts": False,
             "tasks": [
-                {"name": name, "ansible.builtin.debug": {"msg": "{{ %s }}" % name}}
+                {"name": name, "ansible.builtin.debug": {"msg": f"{{{{ {name} }}}}"}}
                 for name in ("said", "nested", "again")
             ]
             + [{"name": "Kept", "ansible.builtin.set_fact": {"kept": "{{ said }}"}}]
