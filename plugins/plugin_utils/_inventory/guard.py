@@ -42,5 +42,5 @@ def _guard_text(text: str) -> str:
     if trust_as_template is None:
         return t.cast(str, wrap_var(text)) if could_be_a_template(text) else text
     # Since 2.19 nothing is a template unless it is said to be one. That is said of text that holds nothing to evaluate,
-    # or else all of it would be printed as unsafe. Without brackets, as `when: name` evaluates what such a variable says.
+    # or else all of it would be printed as unsafe. Not of brackets: `when: name` evaluates what such a variable says.
     return text if could_be_a_template(text) or "(" in text else trust_as_template(text)

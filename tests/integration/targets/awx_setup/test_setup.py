@@ -205,6 +205,9 @@ def test_a_changed_file_and_a_pushed_commit(first, folder, awx):
     assert done.code == 0, done.output
     assert awx.refusals == []
     assert done.of("Fetch the project")["changed"] is True
+    said = done.of("Say what is there and how it is kept up to date")["msg"]
+    assert "with revision 2222222 of https://git.example.com" in said
+    assert "when you run this again" in said
     assert any(write.startswith("PATCH notification_templates/") for write in awx.writes)
     assert awx.store.list("schedules") == []
     assert after(awx.store, "plan", "success") == ["gate"]
