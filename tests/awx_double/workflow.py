@@ -40,7 +40,7 @@ def walk(store: Any, workflow: str, outcome: Callable[[str], str]) -> Walked:
         for edge in EDGES
     }
     ended: dict[int, str | None] = {}
-    while todo := [node for node in nodes if node not in ended and _settled(node, nodes, edges, ended)]:
+    while todo := [node for node in nodes if node not in ended and _settled(node, edges, ended)]:
         for node in todo:
             # None: it does not run.
             ended[node] = outcome(nodes[node]["identifier"]) if _runs(nodes[node], edges, ended) else None
@@ -56,8 +56,7 @@ def _parents(node: int, edges: dict[tuple[int, str], list[int]]) -> list[tuple[i
     return [(parent, edge) for (parent, edge), children in edges.items() if node in children]
 
 
-def _settled(node: int, nodes: Any, edges: Any, ended: dict[int, str | None]) -> bool:
-    assert all(parent in nodes for parent, _edge in _parents(node, edges))
+def _settled(node: int, edges: Any, ended: dict[int, str | None]) -> bool:
     return all(parent in ended for parent, _edge in _parents(node, edges))
 
 
