@@ -47,10 +47,10 @@ class Job:
         stats = [event for event in self.events if event["event"] == "playbook_on_stats"]
         return stats[-1]["event_data"]["artifact_data"] if stats else {}
 
-    def result_of(self, task: str) -> dict[str, Any]:
-        """As the API of AWX tells it, in the list of a job's events."""
+    def results_of(self, task: str) -> list[dict[str, Any]]:
+        """As the API of AWX tells them, in the list of a job's events."""
         found = [event for event in self.events if event["event_data"].get("task") == task]
-        return next(event["event_data"]["res"] for event in found if event["event"] == "runner_on_ok")
+        return [event["event_data"]["res"] for event in found if event["event"] == "runner_on_ok"]
 
 
 class AwxProject:
@@ -62,6 +62,9 @@ class AwxProject:
         self.project = folder / "project"
         self.jobs = 0
         self.artifacts: dict[str, Any] = {}
+        # What AWX tells a job about itself: nothing about slices. And where a workflow started it, about that.
+        self.by_awx = True
+        self.in_workflow: dict[str, Any] = {}
         shutil.copytree(PATTERN, self.project)
         hosts = {
             host: {
@@ -106,6 +109,16 @@ class AwxProject:
     def private_data(self, answers: dict[str, Any], only: list[str] | None = None) -> Path:
         """The folder that AWX makes for a job; `only` is what a slice leaves of the hosts."""
         self.jobs += 1
+        meta = {
+            "awx_job_id": self.jobs,
+            "awx_job_launch_type": "manual",
+            "awx_job_template_id": 7,
+            "awx_job_template_name": "Azure maintenance: drain then approve",
+            "awx_inventory_id": 1,
+            "awx_inventory_name": "Azure maintenance",
+            "awx_user_id": 1,
+            "awx_user_name": "admin",
+        }
         private = self.folder / f"job-{self.jobs}"
         (private / "inventory").mkdir(parents=True)
         (private / "env").mkdir()
@@ -114,7 +127,7 @@ class AwxProject:
         script.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(_sliced(self.imported, only))}\nEND\n")
         script.chmod(0o700)
         # What nodes before this one kept is handed on, and the answers of the survey win over it.
-        variables = {"awx_job_id": self.jobs, "awx_job_slice_count": 1, **self.artifacts, **answers}
+        variables = {**self.artifacts, **answers, **(meta if self.by_awx else {}), **self.in_workflow}
         (private / "env" / "extravars").write_text(yaml.dump(variables, Dumper=_Untrusted))
         facts = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.folder / "facts")}
         (private / "env" / "envvars").write_text(json.dumps({**self.environment(), **facts}))

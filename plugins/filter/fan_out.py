@@ -14,11 +14,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 
 
-def fan_out(hosts: t.Any, hostvars: t.Any, jobs: t.Any = 100, max_age: t.Any = None) -> dict[str, t.Any]:
+def fan_out(
+    hosts: t.Any, hostvars: t.Any, jobs: t.Any = 100, max_age: t.Any = None, drained: t.Any = ()
+) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)
         age = None if max_age is None else float(max_age)
-        made = spread(names, _variables(names, hostvars, age), jobs=int(jobs), max_age=age)
+        variables = _variables(names, hostvars, age)
+        made = spread(names, variables, jobs=int(jobs), max_age=age, drained=host_names(drained))
     except (TypeError, ValueError) as error:
         raise AnsibleFilterError(f"maintenance.azure.fan_out: {error}") from None
     return wrap_var(made)

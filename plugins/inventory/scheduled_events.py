@@ -191,10 +191,10 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.helpers import get_group_vars
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.plugins.loader import cache_loader
-from ansible.utils.unsafe_proxy import wrap_var
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.guard import guard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
@@ -235,8 +235,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             create_hosts=self.get_option("create_hosts"),
             reserved=inventory.groups,
             query=query,
-            # Text from the service is text: never a template. Before ansible-core 2.19 that has to be said.
-            guard=wrap_var,
+            guard=guard,
         )
         try:
             overlay = decide(hosts, readings, failures, settings)
@@ -437,5 +436,5 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         own = {key: variables[key] for key in ("maintenance_status",) if key in variables}
         if facts is not None and facts.contains(name):
             # As for constructed; but what was just read is newer than a fact.
-            variables = combine_vars(combine_vars(variables, wrap_var(facts.get(name))), own)
+            variables = combine_vars(combine_vars(variables, guard(facts.get(name))), own)
         return variables

@@ -259,6 +259,22 @@ ASSOCIATIONS: dict[str, dict[str, str]] = {
     },
 }
 
+# Besides the name: within what a name is unique.
+UNIQUE: dict[str, tuple[str, ...]] = {
+    "organizations": (),
+    "execution_environments": (),
+    "credential_types": (),
+    "projects": ("organization",),
+    "inventories": ("organization",),
+    "job_templates": ("organization",),
+    "workflow_job_templates": ("organization",),
+    "notification_templates": ("organization",),
+    "credentials": ("organization", "credential_type"),
+    "inventory_sources": ("inventory",),
+    "schedules": ("unified_job_template",),
+}
+# Never shown, and always taken for changed by awx.awx.
+SECRETS = {"webhook": ("password",), "slack": ("token",), "mattermost": (), "email": ("password",)}
 # What is needed, and what may be left out, to notify somebody: (needed, optional).
 NOTIFICATIONS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     "webhook": (
@@ -267,16 +283,22 @@ NOTIFICATIONS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     ),
     "slack": ({"token": str, "channels": list}, {"hex_color": str}),
     "mattermost": (
-        {"mattermost_url": str},
-        {
-            "mattermost_username": str,
-            "mattermost_channel": str,
-            "mattermost_icon_url": str,
-            "mattermost_no_verify_ssl": bool,
-        },
+        {"mattermost_url": str, "mattermost_no_verify_ssl": bool},
+        {"mattermost_username": str, "mattermost_channel": str, "mattermost_icon_url": str},
     ),
     "email": (
-        {"host": str, "port": int, "sender": str, "recipients": list, "use_tls": bool, "use_ssl": bool},
-        {"username": str, "password": str, "timeout": int},
+        {
+            **dict.fromkeys(("host", "sender", "username", "password"), str),
+            "port": int,
+            "recipients": list,
+            "use_tls": bool,
+            "use_ssl": bool,
+        },
+        {"timeout": int},
     ),
+}
+# What AWX writes into a configuration that leaves it out.
+FILLED_IN: dict[str, dict[str, Any]] = {
+    "webhook": {"http_method": "POST", "disable_ssl_verification": False, "username": "", "password": ""},
+    "email": {"timeout": 30},
 }

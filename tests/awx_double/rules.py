@@ -10,17 +10,20 @@ import re
 from pathlib import Path
 from typing import Any
 
-from awx_double.api import ASKED_BY, FIELDS, NOTIFICATIONS, NULL_IS_FINE, PASSED_OVER, PROMPTS, REQUIRED
+from awx_double.api import (
+    ASKED_BY,
+    FIELDS,
+    FILLED_IN,
+    NOTIFICATIONS,
+    NULL_IS_FINE,
+    PASSED_OVER,
+    PROMPTS,
+    REQUIRED,
+    UNIQUE,
+)
+from awx_double.survey import answer_problem, sorted_out
 
-SURVEY_TYPES = {
-    "text": str,
-    "textarea": str,
-    "password": str,
-    "multiplechoice": str,
-    "multiselect": str,
-    "integer": int,
-    "float": (int, float),
-}
+SURVEY_TYPES = {"text", "textarea", "password", "multiplechoice", "multiselect", "integer", "float"}
 QUESTION_KEYS = {
     "question_name",
     "question_description",
@@ -92,7 +95,9 @@ def check_object(store: Any, kind: str, item: dict[str, Any]) -> None:
 
 def _job_template(store: Any, item: dict[str, Any]) -> None:
     path = store.project_folder / item["playbook"]
-    if not path.is_file() or not any(PLAYBOOK.match(line) for line in path.read_text().splitlines()):
+    # It is known which playbooks a project has only after it was fetched.
+    fetched = store.kinds["projects"][item["project"]]["scm_revision"]
+    if not fetched or not path.is_file() or not any(PLAYBOOK.match(line) for line in path.read_text().splitlines()):
         raise Refused({"playbook": ["Playbook not found for project."]})
     if item.get("inventory") is None and not item.get("ask_inventory_on_launch"):
         raise Refused({"inventory": ["Job Templates must provide a default inventory or prompt for one."]})
@@ -133,7 +138,10 @@ def _notification_template(_store: Any, item: dict[str, Any]) -> None:
     if item["notification_type"] not in NOTIFICATIONS:
         raise Refused({"notification_type": ["AWX may know this type. What it is configured with is not known here."]})
     needed, optional = NOTIFICATIONS[item["notification_type"]]
-    given = item.get("notification_configuration", {})
+    given = item["notification_configuration"] = {
+        **FILLED_IN.get(item["notification_type"], {}),
+        **item.get("notification_configuration", {}),
+    }
     if missing := sorted(set(needed) - set(given)):
         raise Refused({"notification_configuration": [f"Missing required fields: {missing}"]})
     for name, value in given.items():
@@ -167,18 +175,9 @@ def check_prompts(store: Any, item: dict[str, Any]) -> None:
             continue
         if name != "extra_data":
             raise Refused({name: ["Field is not configured to prompt on launch."]})
-        asked = {question["variable"]: question for question in template.get("survey_spec", {}).get("spec", [])}
-        if unasked := sorted(set(value) - set(asked if template.get("survey_enabled") else ())):
-            raise Refused({"extra_data": [f"Variables {', '.join(unasked)} are not allowed on launch."]})
-        for variable, answer in value.items():
-            _answer(asked[variable], answer)
-
-
-def _answer(question: dict[str, Any], answer: Any) -> None:
-    if not isinstance(answer, SURVEY_TYPES[question["type"]]):
-        raise Refused({"extra_data": [f"Value {answer!r} for {question['variable']!r} is of the wrong type."]})
-    if question["type"] == "multiplechoice" and answer not in question["choices"]:
-        raise Refused({"extra_data": [f"Value {answer} for {question['variable']!r} not in {question['choices']}."]})
+        _taken, problems = sorted_out(template, value)
+        if problems:
+            raise Refused({"extra_data": problems})
 
 
 def check_survey(spec: dict[str, Any]) -> None:
@@ -199,8 +198,17 @@ def check_survey(spec: dict[str, Any]) -> None:
         seen.add(question["variable"])
         if question["type"] in ("multiplechoice", "multiselect") and not question.get("choices"):
             raise Refused({"error": f"Survey question {question['variable']} must specify choices."})
-        if question.get("default") not in (None, ""):
-            try:
-                _answer(question, question["default"])
-            except Refused as refused:
-                raise Refused({"error": f"Default: {refused.args[0]}"}) from None
+        default = question.get("default")
+        problem = answer_problem(question, default) if default not in (None, "") else None
+        if problem:
+            raise Refused({"error": f"Default: {problem}"})
+
+
+def check_name(store: Any, kind: str, item: dict[str, Any]) -> None:
+    """Most names are unique in an organization; those of execution environments are in all of AWX."""
+    if "name" not in item or kind not in UNIQUE:
+        return
+    among = ("name", *UNIQUE[kind])
+    for other in store.list(kind):
+        if other.get("id") != item.get("id") and all(other.get(field) == item.get(field) for field in among):
+            raise Refused({"__all__": [f"{kind} with this {' and '.join(among)} already exists."]})

@@ -18,13 +18,14 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-from awx_double.api import ASSOCIATIONS, FIELDS
-from awx_double.rules import Refused, check_fields, check_object, check_prompts, check_survey
+from awx_double.api import ASSOCIATIONS, FIELDS, SECRETS
+from awx_double.launches import Launches
+from awx_double.projects import Syncs
+from awx_double.rules import Refused, check_fields, check_name, check_object, check_survey
 
 VERSION = "24.6.1"
 TOKEN = "a-token-of-the-double"
 UNIFIED = ("job_templates", "workflow_job_templates", "projects", "inventory_sources", "workflow_approval_templates")
-MOST_BULK_JOBS = 100
 
 
 class NotThere(Exception):
@@ -38,9 +39,12 @@ class Store:
         self.project_folder = project_folder
         self.kinds: dict[str, dict[int, dict[str, Any]]] = {kind: {} for kind in FIELDS}
         self.links: dict[tuple[str, int, str], list[int]] = {}
-        self.workflow_jobs: dict[int, dict[str, Any]] = {}
-        self.next_id = 1
+        self._last_id = 0
         self._come_with_awx()
+
+    def new_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
 
     def _come_with_awx(self) -> None:
         self.add("organizations", {"name": "Default"})
@@ -57,8 +61,7 @@ class Store:
         )
 
     def add(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-        number = self.next_id
-        self.next_id += 1
+        number = self.new_id()
         url = f"/api/v2/{kind}/{number}/"
         item = {"id": number, "type": kind.removesuffix("s"), "url": url, "related": {}, "summary_fields": {}, **fields}
         if kind in ("job_templates", "workflow_job_templates"):
@@ -66,6 +69,11 @@ class Store:
         if kind == "job_templates":
             # A template belongs to the organization of its project.
             item["organization"] = self.kinds["projects"][fields["project"]].get("organization")
+        if kind == "workflow_job_templates":
+            item["related"]["launch"] = f"{url}launch/"
+        if kind == "projects":
+            item["related"]["update"] = f"{url}update/"
+            item.setdefault("scm_revision", "0000000")
         if kind == "credential_types":
             item["managed"] = False
         self.kinds[kind][number] = item
@@ -86,6 +94,10 @@ class Store:
 
     def shown(self, kind: str, item: dict[str, Any]) -> dict[str, Any]:
         """As the API tells it: never a secret."""
+        if kind == "notification_templates":
+            kept = item["notification_configuration"]
+            hidden = {name: "$encrypted$" for name in SECRETS[item["notification_type"]] if kept.get(name)}
+            return {**item, "notification_configuration": {**kept, **hidden}}
         if kind != "credentials":
             return item
         fields = self.kinds["credential_types"][item["credential_type"]]["inputs"].get("fields", [])
@@ -106,8 +118,8 @@ class AwxDouble:
         self.store = Store(project_folder)
         self.writes: list[str] = []
         self.refusals: list[Any] = []
-        # What becomes of the jobs that are launched.
-        self.jobs_fail = False
+        self.syncs = Syncs(self.store)
+        self.launches = Launches(self.store)
         double = self
 
         class Handler(_Handler):
@@ -138,9 +150,11 @@ class AwxDouble:
         if path == ["me"]:
             return 200, _page([{"id": 1, "type": "user", "username": "admin"}])
         if path[0] == "project_updates":
-            return 200, {"id": int(path[1]), "status": "successful"}
-        if path[0] == "workflow_jobs":
-            return 200, self.store.workflow_jobs[int(path[1])]
+            return 200, self.syncs.look(int(path[1]))
+        if path[0] in ("workflow_jobs", "jobs"):
+            return 200, self._launched(path, query)
+        if "organization__name" in query:
+            query["organization"] = str(self.store.named("organizations", query.pop("organization__name"))["id"])
         if len(path) == 1:
             found = [item for item in self.store.list(path[0]) if _matches(item, query)]
             return 200, _page([self.store.shown(path[0], item) for item in found])
@@ -154,7 +168,7 @@ class AwxDouble:
 
     def post(self, path: list[str], body: dict[str, Any]) -> tuple[int, Any]:
         if path == ["bulk", "job_launch"]:
-            return self._launch(body)
+            return 201, self.launches.bulk(body)
         if len(path) == 1:
             return 201, self._create(path[0], body)
         item = self._item(path)
@@ -162,6 +176,10 @@ class AwxDouble:
             check_survey(body)
             item["survey_spec"] = body
             return 200, {}
+        if path[2] == "update" and path[0] == "projects":
+            return 202, self.syncs.start(item)
+        if path[2] == "launch" and path[0] == "workflow_job_templates":
+            return 201, self.launches.workflow(item, body)
         if path[2] == "create_approval_template":
             template = self._create("workflow_approval_templates", body)
             item["unified_job_template"] = template["id"]
@@ -174,11 +192,16 @@ class AwxDouble:
         item = self._item(path)
         changed = {**item, **check_fields(self.store, path[0], body, item)}
         check_object(self.store, path[0], changed)
+        check_name(self.store, path[0], changed)
         item.update(changed)
         return 200, dict(self.store.shown(path[0], item))
 
     def delete(self, path: list[str]) -> tuple[int, Any]:
-        del self.store.kinds[path[0]][self._item(path)["id"]]
+        number = self._item(path)["id"]
+        del self.store.kinds[path[0]][number]
+        for (kind, _of, association), linked in self.store.links.items():
+            if ASSOCIATIONS[kind][association] == path[0] and number in linked:
+                linked.remove(number)
         return 204, None
 
     def _item(self, path: list[str]) -> dict[str, Any]:
@@ -195,14 +218,27 @@ class AwxDouble:
     def _create(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
         kept = check_fields(self.store, kind, body, None)
         check_object(self.store, kind, kept)
-        if "name" in kept and any(item["name"] == kept["name"] for item in self.store.list(kind)):
-            raise Refused({"__all__": [f"{kind} with this name already exists."]})
-        item = self.store.add(kind, kept)
+        organization = {}
+        if kind == "job_templates":
+            organization = {"organization": self.store.kinds["projects"][kept["project"]].get("organization")}
+        check_name(self.store, kind, {**kept, **organization})
         if kind != "projects":
-            return item
-        item["scm_revision"] = ""
+            return self.store.add(kind, kept)
+        item = self.store.add(kind, {**kept, "scm_revision": "", "status": "pending"})
         # A new project is fetched at once.
-        return {**item, "summary_fields": {"current_update": {"id": item["id"]}}}
+        self.syncs.start(item)
+        return item
+
+    def _launched(self, path: list[str], query: dict[str, str]) -> Any:
+        known = self.launches.workflow_jobs if path[0] == "workflow_jobs" else self.launches.jobs
+        if len(path) == 1:
+            return _page([item for item in known.values() if _matches(item, query)])
+        if path[0] == "jobs":
+            return known[int(path[1])]
+        workflow_job = self.launches.look(int(path[1]))
+        if len(path) == 2:
+            return {name: value for name, value in workflow_job.items() if name not in ("jobs", "nodes")}
+        return _page(workflow_job["nodes"])
 
     def _link(self, path: list[str], item: dict[str, Any], body: dict[str, Any]) -> None:
         association = self._association(path)
@@ -214,34 +250,6 @@ class AwxDouble:
         linked = self.store.links.setdefault((path[0], item["id"], association), [])
         linked.remove(body["id"]) if body.get("disassociate") else linked.append(body["id"])
 
-    def _launch(self, body: dict[str, Any]) -> tuple[int, Any]:
-        if unknown := set(body) - {"name", "description", "jobs", "organization", "inventory", "limit", "extra_vars"}:
-            raise Refused({"detail": f"A bulk launch has no {sorted(unknown)}"})
-        if len(body["jobs"]) > MOST_BULK_JOBS:
-            raise Refused({"detail": "Number of requested jobs exceeds system setting BULK_JOB_MAX_LAUNCH"})
-        for job in body["jobs"]:
-            if unknown := set(job) - {"unified_job_template", "identifier", "limit", "extra_data", "job_type"}:
-                raise Refused({"detail": f"A job of a bulk launch has no {sorted(unknown)}"})
-            template = self.store.find("job_templates", job["unified_job_template"])
-            if template is None:
-                raise Refused({"detail": "Invalid unified_job_template"})
-            if len(body["jobs"]) > 1 and not template.get("allow_simultaneous"):
-                # AWX takes it, and runs one after the other: not what a fan-out is for.
-                raise Refused({"detail": "This template runs one job at a time"})
-            check_prompts(self.store, job)
-        number = self.store.next_id
-        self.store.next_id += 1
-        url = f"/api/v2/workflow_jobs/{number}/"
-        self.store.workflow_jobs[number] = {
-            "id": number,
-            "url": url,
-            "status": "failed" if self.jobs_fail else "successful",
-            "finished": "2026-11-16T00:00:00Z",
-            "failed": self.jobs_fail,
-            "jobs": body["jobs"],
-        }
-        return 201, {"id": number, "url": url, "status": "pending"}
-
 
 def _page(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {"count": len(results), "next": None, "previous": None, "results": results}
@@ -249,9 +257,11 @@ def _page(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _matches(item: dict[str, Any], query: dict[str, str]) -> bool:
     either = {name.removeprefix("or__"): value for name, value in query.items() if name.startswith("or__")}
-    every = {name: value for name, value in query.items() if not name.startswith("or__")}
-    if any(str(item.get(name)) != value for name, value in every.items()):
-        return False
+    every = {name: value for name, value in query.items() if not name.startswith("or__") and name != "page_size"}
+    for name, value in every.items():
+        wanted = value.split(",") if name.endswith("__in") else [value]
+        if str(item.get(name.removesuffix("__in"))) not in wanted:
+            return False
     return not either or any(str(item.get(name)) == value for name, value in either.items())
 
 

@@ -48,9 +48,11 @@ def fan_out(
     jobs: int = 100,
     max_age: float | None = None,
     now: float | None = None,
+    drained: Iterable[str] = (),
 ) -> dict[str, t.Any]:
     """{jobs: [{hosts, groups}], quiet, unknown, lines}: whom to launch a job for.
 
+    `drained`: hosts that an earlier run left drained; their groups have something to do without any event.
     `quiet`: hosts of groups without any event. `unknown`: hosts without a good reading that no group speaks for; they
     get no job. Raises ValueError with a sentence for the user.
     """
@@ -59,8 +61,12 @@ def fan_out(
     ordered = sorted(set(hosts), key=natural)
     readings = {host: good_reading(host_vars.get(host), max_age, now) for host in ordered}
     groups = _groups(ordered, host_vars, readings)
-    busy = [group for group in groups if any(events_of(readings[host]) for host in group)]
-    still = [group for group in groups if not any(events_of(readings[host]) for host in group)]
+    left = set(drained)
+    busy: list[list[str]] = []
+    still: list[list[str]] = []
+    for group in groups:
+        wanted = any(events_of(readings[host]) or host in left for host in group)
+        (busy if wanted else still).append(group)
     packed = _pack(busy, jobs)
     result = {
         "jobs": packed,

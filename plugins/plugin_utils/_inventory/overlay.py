@@ -184,7 +184,7 @@ class _View:
     def __init__(self, reading: Reading, settings: Settings) -> None:
         self.reading = reading
         self.read_at = reading.read_at
-        self.read_at_text = iso_time(reading.read_at)
+        self.read_at_text = settings.guard(iso_time(reading.read_at))
         self.warnings = warnings_about({"events": reading.events})
         self.events = reading.events
         if settings.query:

@@ -137,3 +137,11 @@ def test_the_filter_does_not_look_at_more_readings_than_it_needs():
 def test_a_number_of_jobs_that_makes_no_sense(jobs):
     with pytest.raises(AnsibleFilterError, match=r"^maintenance.azure.fan_out: "):
         as_filter(["a"], {"a": {}}, jobs=jobs)
+
+
+def test_a_group_with_a_host_that_was_left_drained_gets_a_job():
+    fleet = {
+        name: {"maintenance_status": status(), "maintenance_delivery_group": name[0]} for name in ("a1", "a2", "b1")
+    }
+    assert fan_out(fleet, fleet)["jobs"] == []
+    assert as_filter(list(fleet), fleet, drained=["a2"])["jobs"] == [{"hosts": ["a1", "a2"], "groups": 1}]

@@ -442,7 +442,7 @@ def test_what_the_service_sent_is_guarded_once_for_all_hosts() -> None:
     hosts = [Host(f"h{number}", f"h{number}", delivery_group="g") for number in range(50)]
     named = reading(event("h1", "h2"), hosts=("h0",))
     result = overlay(hosts, [named], guard=guard)
-    assert len(guarded) == 2  # the event and the incarnation
+    assert len(guarded) == 3  # the time, the event and the incarnation
     assert result.statuses["h1"]["events"][0] is result.statuses["h2"]["events"][0]
     assert result.statuses["h3"] is result.statuses["h4"]
 

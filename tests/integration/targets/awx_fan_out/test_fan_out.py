@@ -8,37 +8,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from ansible_run import run
-from awx_double.server import AwxDouble
 from other_collections import collections_path
 
 pytestmark = pytest.mark.once
-
-PROJECT = Path(__file__).resolve().parents[4] / "extensions" / "patterns" / "azure_maintenance"
-QUESTION = {"type": "text", "required": True}
-ASKED = ("maintenance_hosts", "maintenance_max_at_once", "maintenance_drain_profile")
-
-
-@pytest.fixture
-def awx():
-    with AwxDouble(PROJECT) as double:
-        project = double.store.add("projects", {"name": "P", "organization": 1})
-        double.store.add(
-            "job_templates",
-            {
-                "name": "Azure maintenance: roll one group",
-                "project": project["id"],
-                "playbook": "playbooks/drain_then_approve.yml",
-                "allow_simultaneous": True,
-                "ask_limit_on_launch": True,
-                "survey_enabled": True,
-                "survey_spec": {"spec": [{"variable": name, **QUESTION} for name in ASKED]},
-            },
-        )
-        yield double
 
 
 @pytest.fixture
@@ -60,6 +35,7 @@ def hosts(tmp_path):
                 "ansible_connection": "local",
                 "ansible_python_interpreter": sys.executable,
                 "maintenance_lock_path": str(tmp_path / f"{name}.lock"),
+                "maintenance_fan_out_path": str(tmp_path / f"{name}.word"),
                 "maintenance_delivery_group": f"set-{group}",
                 **({} if group == "b" and number else {"maintenance_status": status}),
             }
@@ -81,26 +57,76 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
     done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_drain_profile=web")
     assert done.code == 0, done.output
     assert awx.refusals == []
-    (launched,) = awx.store.workflow_jobs.values()
+    (launched,) = awx.launches.workflow_jobs.values()
     assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2", "b-0,b-1,b-2"]
+    (name,) = {job["extra_data"].pop("maintenance_fan_out_id") for job in launched["jobs"]}
+    assert name.startswith("by hand ")
     for job in launched["jobs"]:
         # The hosts are also the pattern of the roll: its lock is kept by hosts of its own group.
-        assert job["extra_data"] == {"maintenance_hosts": job["limit"], "maintenance_drain_profile": "web"}
+        assert job["extra_data"] == {
+            "maintenance_hosts": job["limit"],
+            "maintenance_drain_profile": "web",
+            "maintenance_fan_out_keepers": "a-0,a-1,a-2",
+        }
+    assert "All 2 jobs ended well." in done.output
+    # Lock and word are given back.
+    assert sorted(path.suffix for path in tmp_path.glob("a-0.*")) == [".guard", ".guard"]
+
+
+def test_a_group_with_a_host_that_was_left_drained_gets_a_job_too(tmp_path, hosts, awx):
+    left = json.dumps({"maintenance_plan": {"drained": ["c-1"]}})
+    looked = fan_out(tmp_path, hosts, awx, "--check", "-e", left)
+    assert looked.code == 0, looked.output
+    assert "9 hosts: 3 jobs for 3 delivery groups with 9 hosts" in looked.output
 
 
 @pytest.mark.long
 def test_groups_are_packed_where_there_are_too_many(tmp_path, hosts, awx):
     done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_jobs=1")
     assert done.code == 0, done.output
-    (launched,) = awx.store.workflow_jobs.values()
+    (launched,) = awx.launches.workflow_jobs.values()
     assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2,b-0,b-1,b-2"]
+
+
+def test_what_awx_would_replace_is_not_launched(tmp_path, hosts, awx, template):
+    template["ask_limit_on_launch"] = False
+    done = fan_out(tmp_path, hosts, awx, "-e", '{"maintenance_max_at_once": 5}')
+    assert done.code == 2
+    said = done.of("Refuse what AWX would replace")["msg"]
+    assert said[0] == "Nothing was launched."
+    assert "does not ask for a limit" in said[1]
+    assert said[2].startswith("maintenance_max_at_once: 5 is no text; write it in quotes")
+    assert awx.launches.workflow_jobs == {}
+
+
+def test_jobs_with_other_variables_than_asked_for_get_no_word(tmp_path, hosts, awx, template):
+    """Somebody edits the template between the check and the jobs."""
+    awx.launches.meanwhile = lambda: template.update(survey_enabled=False)
+    awx.launches.looks_until_the_end = 1000
+    done = fan_out(tmp_path, hosts, awx)
+    assert done.code == 2
+    said = done.of("Compare what the jobs were given with what they should be")["msg"]
+    assert "The jobs do nothing, as they get no word to begin" in said[0]
+    assert "(group-1) has None for maintenance_fan_out_id" in " ".join(said)
+    assert list(tmp_path.glob("*.word")) == []
+
+
+@pytest.mark.long
+def test_lock_and_word_are_renewed_in_turns(tmp_path, hosts, awx):
+    awx.launches.looks_until_the_end = 9
+    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=2")
+    assert done.code == 0, done.output
+    assert done.output.count("TASK [Renew the run lock on each keeper]") >= 2
+    assert done.output.count("TASK [Leave the word on each keeper, or take it back]") >= 4
 
 
 @pytest.mark.long
 def test_a_job_that_fails_is_a_failure_and_the_lock_is_given_back(tmp_path, hosts, awx):
-    awx.jobs_fail = True
+    awx.launches.jobs_fail = True
     done = fan_out(tmp_path, hosts, awx)
     assert done.code == 2
-    assert "Bulk Job Launch" in done.of("Launch the jobs")["msg"]
-    awx.jobs_fail = False
+    said = done.of("Tell how they ended")["msg"]
+    assert said[0].endswith(": failed.")
+    assert "did not end well; its output says why." in said[1]
+    awx.launches.jobs_fail = False
     assert fan_out(tmp_path, hosts, awx).code == 0

@@ -61,6 +61,7 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
         "restore_first": 0,
         "unknown": 0,
     }
+    assert kept["drained"] == []
     assert kept["deadline"].startswith("20")
 
     gate = awx.run("gate.yml")
@@ -68,10 +69,14 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
     assert "2 waves, 3 hosts, 2 events, due at 20" in gate.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
-    report = awx.run("report.yml", maintenance_hosts="all", maintenance_report_in_events=True)
+    more = {"maintenance_report_in_events": True, "__report_part_size": 2000}
+    report = awx.run("report.yml", maintenance_hosts="all", **more)
     assert report.code == 0, report.output
     assert report.artifacts["maintenance_report"]["html"].endswith("maintenance-report.html")
-    page = gzip.decompress(base64.b64decode(report.result_of("Hand the page over")["stdout"])).decode()
+    parts = [result["stdout"] for result in report.results_of("Hand the page over")]
+    assert len(parts) > 1
+    assert {len(part) for part in parts[:-1]} == {2000}
+    page = gzip.decompress(base64.b64decode("".join(parts))).decode()
     assert page.startswith("<!")
     assert "web-2" in page
 
@@ -82,6 +87,9 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
 @pytest.mark.long
 def test_nobody_is_asked_where_there_is_nothing_to_do(awx):
     awx.sync_inventory()
+    failed = awx.run("failed.yml", maintenance_failed_step="roll")
+    assert failed.status == "failed"
+    assert "The node roll of this workflow failed. Its output says why." in " ".join(failed.output.split())
     plan = awx.run("drain_then_approve.yml", **{**ROLL, "maintenance_plan_only": "yes"})
     assert plan.code == 0, plan.output
     assert plan.artifacts["maintenance_plan"]["to_do"] is False
@@ -93,10 +101,15 @@ def test_nobody_is_asked_where_there_is_nothing_to_do(awx):
 def test_a_slice_is_refused_and_a_limit_that_cuts_an_event_is_told(awx, fleet):
     fleet.event_per_domain()
     awx.sync_inventory()
-    sliced = awx.run("drain_then_approve.yml", only=["web-0"], **ROLL, awx_job_slice_count=2, awx_job_slice_number=1)
+    awx.in_workflow = {"awx_workflow_job_id": 9, "awx_workflow_job_name": "Azure maintenance: drain then approve"}
+    sliced = awx.run("drain_then_approve.yml", only=["web-0"], **ROLL)
     assert sliced.status == "failed"
-    assert "This job is one of 2 slices" in sliced.output
+    said = " ".join(sliced.output.split())
+    assert "Set job slicing to 1 and launch the template; do not relaunch this job." in said
+    assert "there is a workflow with the template's name" in said
+    assert fleet.notes() == []
 
+    awx.in_workflow = {"awx_workflow_job_id": 9, "awx_workflow_job_name": "Azure maintenance: workflow"}
     limited = awx.run("drain_then_approve.yml", "--check", "--limit", "web-0", **ROLL)
     said = " ".join(limited.output.replace('"', "").replace(",\n", "\n").split())
     assert "It is not approved: it also names web-2 (in the inventory, but not in this run: web-2)" in said

@@ -88,7 +88,7 @@ GOOD_QUESTION = {"question_name": "Q", "variable": "v", "type": "text", "require
         ),
         ("job_templates/6/survey_spec", {"name": "S", "description": "", "spec": [GOOD_QUESTION, GOOD_QUESTION]}),
         ("workflow_job_templates/7/success_nodes", {"id": 6}),
-        ("bulk/job_launch", {"jobs": [{"unified_job_template": 6, "limit": "web"}]}),
+        ("bulk/job_launch", {"jobs": [{"unified_job_template": 6, "limt": "web"}]}),
         ("bulk/job_launch", {"jobs": [{"unified_job_template": 6}] * 101}),
     ],
 )
@@ -102,6 +102,79 @@ def test_what_is_right_is_accepted(awx):
     assert ask(awx, "projects", {"name": "New", "scm_clean": True})[0] == 201
     assert ask(awx, "job_templates/6/survey_spec", {"name": "S", "description": "", "spec": [GOOD_QUESTION]})[0] == 200
     assert ask(awx, "bulk/job_launch", {"jobs": [{"unified_job_template": 6}]})[0] == 201
+
+
+SURVEY = {
+    "name": "S",
+    "description": "",
+    "spec": [
+        {**GOOD_QUESTION, "variable": "at_once", "min": 1, "default": "100%"},
+        {**GOOD_QUESTION, "variable": "only", "type": "multiplechoice", "choices": ["no", "yes"], "default": "no"},
+    ],
+}
+
+
+def launched(awx, **job):
+    """The job that AWX makes of a bulk launch."""
+    template = awx.store.named("job_templates", "T")
+    template.update(survey_enabled=True, survey_spec=SURVEY, job_type="run")
+    status, answer = ask(awx, "bulk/job_launch", {"jobs": [{"unified_job_template": template["id"], **job}]})
+    assert status == 201, answer
+    (node,) = awx.launches.look(answer["id"])["nodes"]
+    made = awx.launches.jobs[node["job"]]
+    return {**made, "extra_vars": json.loads(made["extra_vars"])}
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ({"at_once": "25%", "only": "yes"}, {"at_once": "25%", "only": "yes"}),
+        ({"at_once": 5}, {"at_once": "100%", "only": "no"}),
+        ({"at_once": ""}, {"at_once": "100%", "only": "no"}),
+        ({"only": "maybe"}, {"at_once": "100%", "only": "no"}),
+        ({"unasked": "x"}, {"at_once": "100%", "only": "no"}),
+    ],
+)
+def test_a_bulk_launch_replaces_answers_in_silence(awx, given, got):
+    assert launched(awx, extra_data=given)["extra_vars"] == got
+
+
+def test_a_bulk_launch_leaves_out_what_the_template_does_not_ask_for(awx):
+    made = launched(awx, limit="web", job_type="check")
+    assert (made["limit"], made["job_type"]) == ("", "run")
+
+
+def test_a_bulk_launch_needs_an_organization(awx):
+    awx.launches.superuser = False
+    jobs = [{"unified_job_template": 6}]
+    status, answer = ask(awx, "bulk/job_launch", {"jobs": jobs})
+    assert (status, "not part of any organization" in answer[0]) == (400, True)
+    awx.launches.member_of = [1, 2]
+    status, answer = ask(awx, "bulk/job_launch", {"jobs": jobs})
+    assert (status, "multiple Organizations" in answer[0]) == (400, True)
+    assert ask(awx, "bulk/job_launch", {"jobs": jobs, "organization": 1})[0] == 201
+
+
+def test_names_are_unique_in_an_organization_and_some_in_all_of_awx(awx):
+    awx.store.add("organizations", {"name": "Second"})
+    number = awx.store.named("organizations", "Second")["id"]
+    image = {"name": "E", "image": "x"}
+    assert ask(awx, "execution_environments", {**image, "organization": 1})[0] == 201
+    assert ask(awx, "execution_environments", {**image, "organization": number})[0] == 400
+    assert ask(awx, "projects", {"name": "P", "organization": number})[0] == 201
+    assert ask(awx, "projects", {"name": "P", "organization": 1})[0] == 400
+
+
+def test_playbooks_are_known_only_after_a_sync(awx):
+    awx.syncs.outcomes = ["failed", "successful"]
+    _status, project = ask(awx, "projects", {"name": "New", "organization": 1})
+    inventory = awx.store.named("inventories", "I")["id"]
+    template = {"name": "N", "project": project["id"], "playbook": "play.yml", "inventory": inventory}
+    awx.syncs.let_all_end()
+    assert ask(awx, "job_templates", template) == (400, {"playbook": ["Playbook not found for project."]})
+    assert ask(awx, f"projects/{project['id']}/update", {})[0] == 202
+    awx.syncs.let_all_end()
+    assert ask(awx, "job_templates", template)[0] == 201
 
 
 def ask(awx, path, body):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ansible_run import run
 from awx_double.server import AwxDouble
+from awx_double.workflow import walk
 from other_collections import collections_path
 
 pytestmark = pytest.mark.once
@@ -31,6 +32,10 @@ MORE = {
         {"name": "Cluster", "credential_type": "Kubeconfig", "inputs": {"kubeconfig": "a secret"}},
     ],
     "awx_setup_job_credentials": ["Azure VMs", "Cluster"],
+    "awx_setup_notification": {
+        "type": "webhook",
+        "configuration": {"url": "https://chat.example.com", "headers": {}, "username": "ops", "password": "a secret"},
+    },
 }
 
 
@@ -85,7 +90,7 @@ def test_everything_is_there(first, awx):
     assert names["workflow_job_templates"] == ["Azure maintenance: workflow"]
     assert names["job_templates"] == [
         f"Azure maintenance: {name}"
-        for name in ("collect", "drain then approve", "fan out", "gate", "report", "roll one group")
+        for name in ("collect", "drain then approve", "failed", "fan out", "look", "report", "roll one group")
     ]
     assert names["credentials"] == ["Azure VMs", "Cluster", "This AWX"]
     injected = awx.store.named("credential_types", "Kubeconfig")["injectors"]
@@ -122,19 +127,34 @@ def test_the_survey_asks_for_hosts_limit_check_mode_and_drain_steps(first, awx):
     assert roll["survey_enabled"] is roll["ask_job_type_on_launch"] is True
 
 
-def test_the_workflow_asks_somebody_between_the_plan_and_the_roll(first, awx):
+def after(store, node, outcome):
+    return store.linked("workflow_job_template_nodes", node, f"{outcome}_nodes")
+
+
+def test_required_answers_are_not_empty(first, awx):
+    assert first.code == 0
+    questions = [
+        question
+        for template in (*awx.store.list("job_templates"), *awx.store.list("workflow_job_templates"))
+        for question in template.get("survey_spec", {}).get("spec", [])
+        if question["type"] == "text" and question["required"]
+    ]
+    assert len(questions) > 10
+    assert all(question["min"] >= 1 for question in questions), questions
+
+
+def test_the_schedule_looks_and_the_workflow_asks_and_rolls(first, awx):
+    """Where a job may ask AWX to launch something, there is no gate."""
     assert first.code == 0
     store = awx.store
-
-    def after(node, outcome):
-        return store.linked("workflow_job_template_nodes", node, f"{outcome}_nodes")
-
-    assert after("collect", "success") == ["plan"]
-    assert after("plan", "success") == ["gate"]
-    assert after("gate", "success") == ["approval"]
-    assert after("approval", "success") == ["roll"]
-    assert after("roll", "always") == ["report"]
-    assert all(after(node, "failure") == ["report"] for node in ("collect", "plan", "gate", "approval"))
+    (schedule,) = store.list("schedules")
+    look = store.named("job_templates", "Azure maintenance: look")
+    assert schedule["unified_job_template"] == look["id"]
+    assert schedule["enabled"] is True
+    assert store.linked("job_templates", look["name"], "credentials") == ["Azure VMs", "Cluster", "This AWX"]
+    nodes = sorted(node["identifier"] for node in store.list("workflow_job_template_nodes"))
+    assert nodes == ["approval", "failed_plan", "failed_roll", "plan", "report", "report_failure", "roll"]
+    assert (after(store, "plan", "success"), after(store, "approval", "success")) == (["approval"], ["roll"])
     plan, roll = (store.named("workflow_job_template_nodes", name) for name in ("plan", "roll"))
     assert plan["job_type"] == "check"
     assert "job_type" not in roll
@@ -144,32 +164,188 @@ def test_the_workflow_asks_somebody_between_the_plan_and_the_roll(first, awx):
     assert templates["p"]["name"] == "Azure maintenance: drain then approve"
     assert templates["r"]["name"] == "Azure maintenance: fan out"
     assert store.list("workflow_approval_templates")[0]["timeout"] == 300
-    assert store.linked(
-        "workflow_job_templates", "Azure maintenance: workflow", "notification_templates_approvals"
-    ) == ["Azure maintenance"]
+    walked = walk(store, "Azure maintenance: workflow", lambda node: "successful")
+    assert (list(walked.ran), walked.failed) == (["plan", "approval", "roll", "report"], False)
+    # A fan-out that fails is told, too.
+    walked = walk(store, "Azure maintenance: workflow", failing("roll"))
+    assert list(walked.ran) == ["plan", "approval", "roll", "report_failure", "failed_roll"]
+    assert walked.failed
+    assert walked.told == [("error", "Azure maintenance: fan out"), ("error", "Azure maintenance: workflow")]
+
+
+def failing(*nodes):
+    """As AWX has it: `failed` always fails."""
+    return lambda node: "failed" if node in nodes or node.startswith("failed_") else "successful"
 
 
 @pytest.mark.long
 def test_a_second_run_changes_nothing(first, folder, awx):
+    """Also where there is a secret, which can't be read back, and where somebody has paused the schedule."""
     assert first.code == 0
+    (schedule,) = awx.store.list("schedules")
+    schedule["enabled"] = False
     awx.writes.clear()
     again = set_up(folder, awx.environment, MORE)
     assert again.code == 0, again.output
     changed = {line["task"] for line in again.results if line["result"].get("changed")}
     assert changed == set()
-    assert awx.writes == []
+    # What was pushed since is fetched each time.
+    assert [re.sub("[0-9]+", "N", write) for write in awx.writes] == ["POST projects/N/update"]
+    assert schedule["enabled"] is False
 
 
 @pytest.mark.long
-def test_what_the_guide_shows_first_is_enough(folder):
+def test_a_changed_file_and_a_pushed_commit(first, folder, awx):
+    """No schedule, and no credential for AWX itself any more: a gate comes, and what is not needed goes."""
+    assert first.code == 0
+    awx.syncs.revision = "2222222"
+    secret = {**MORE["awx_setup_notification"], "update_secrets": True}
+    fewer = {"awx_setup_schedule": "", "awx_setup_controller_credential": "", "awx_setup_fan_out": False}
+    done = set_up(folder, awx.environment, {**MORE, **fewer, "awx_setup_notification": secret})
+    assert done.code == 0, done.output
+    assert awx.refusals == []
+    assert done.of("Fetch the project")["changed"] is True
+    said = done.of("Say what is there and how it is kept up to date")["msg"]
+    assert "with revision 2222222 of https://git.example.com" in said
+    assert "when you run this again" in said
+    assert any(write.startswith("PATCH notification_templates/") for write in awx.writes)
+    assert awx.store.list("schedules") == []
+    assert after(awx.store, "plan", "success") == ["gate"]
+    walked = walk(awx.store, "Azure maintenance: workflow", lambda node: "successful")
+    assert list(walked.ran) == ["collect", "plan", "gate", "approval", "roll", "report"]
+
+
+@pytest.fixture(scope="module")
+def simple(tmp_path_factory):
+    """What the guide shows first: the schedule starts the workflow, and a gate keeps it from asking in vain."""
     with AwxDouble(PROJECT) as other:
-        done = set_up(folder, other.environment, shown=("awx.yml",))
+        done = set_up(tmp_path_factory.mktemp("simple"), other.environment, shown=("awx.yml",))
         assert done.code == 0, done.output
-        assert (other.refusals, len(other.store.list("job_templates"))) == ([], 4)
-        roll = other.store.named("workflow_job_template_nodes", "roll")
-        assert other.store.find("job_templates", roll["unified_job_template"])["name"].endswith("drain then approve")
-        (credential,) = other.store.list("credentials")
-        assert credential["inputs"]["ssh_key_data"] == "a key that nobody has"
+        assert other.refusals == []
+        yield other.store
+
+
+def test_what_the_guide_shows_first_is_enough(simple):
+    assert len(simple.list("job_templates")) == 5
+    roll = simple.named("workflow_job_template_nodes", "roll")
+    assert simple.find("job_templates", roll["unified_job_template"])["name"].endswith("drain then approve")
+    (credential,) = simple.list("credentials")
+    assert credential["inputs"]["ssh_key_data"] == "a key that nobody has"
+    (schedule,) = simple.list("schedules")
+    workflow = simple.named("workflow_job_templates", "Azure maintenance: workflow")
+    assert schedule["unified_job_template"] == workflow["id"]
+
+
+WORKFLOW_TOLD = ("error", "Azure maintenance: workflow")
+
+
+@pytest.mark.parametrize(
+    ("failed", "ran", "red", "told"),
+    [
+        ((), ["collect", "plan", "gate", "approval", "roll", "report"], False, []),
+        # Every five minutes, so nobody is told.
+        (("gate",), ["collect", "plan", "gate", "report"], False, []),
+        (
+            ("approval",),
+            ["collect", "plan", "gate", "approval", "report"],
+            False,
+            [("approval", "Azure maintenance: approve the plan")],
+        ),
+        (
+            ("collect",),
+            ["collect", "report_failure", "failed_collect"],
+            True,
+            [("error", "Azure maintenance: collect"), WORKFLOW_TOLD],
+        ),
+        (
+            ("plan",),
+            ["collect", "plan", "report_failure", "failed_plan"],
+            True,
+            [("error", "Azure maintenance: drain then approve"), WORKFLOW_TOLD],
+        ),
+        (
+            ("roll",),
+            ["collect", "plan", "gate", "approval", "roll", "report_failure", "failed_roll"],
+            True,
+            [("error", "Azure maintenance: drain then approve"), WORKFLOW_TOLD],
+        ),
+        (
+            ("roll", "report_failure"),
+            ["collect", "plan", "gate", "approval", "roll", "report_failure", "failed_roll"],
+            True,
+            [("error", "Azure maintenance: drain then approve"), ("error", "Azure maintenance: report"), WORKFLOW_TOLD],
+        ),
+    ],
+    ids=["well", "nothing to do", "denied", "collect", "plan", "roll", "roll and report"],
+)
+def test_a_workflow_is_red_where_something_failed_and_only_there(simple, failed, ran, red, told):
+    walked = walk(simple, "Azure maintenance: workflow", failing(*failed))
+    assert (list(walked.ran), walked.failed, walked.told) == (ran, red, told)
+
+
+@pytest.mark.parametrize("status", ["error", "canceled"])
+def test_a_job_that_was_canceled_makes_the_workflow_red_too(simple, status):
+    outcome = failing()
+    walked = walk(simple, "Azure maintenance: workflow", lambda node: status if node == "roll" else outcome(node))
+    assert list(walked.ran)[-2:] == ["report_failure", "failed_roll"]
+    assert walked.failed
+
+
+def test_the_last_node_knows_what_failed(simple):
+    for step in ("collect", "plan", "roll"):
+        node = simple.named("workflow_job_template_nodes", f"failed_{step}")
+        assert node["extra_data"] == {"maintenance_failed_step": step}
+
+
+def test_a_project_that_is_not_fetched_in_time_is_said_in_a_sentence(folder):
+    """AWX's own module would ask without a pause, for ever."""
+    with AwxDouble(PROJECT) as other:
+        other.syncs.outcomes = ["pending", "pending"]
+        done = set_up(folder, other.environment, {"awx_setup_project_timeout": 3}, shown=("awx.yml",))
+        assert done.code == 2
+        said = done.of("Say that the project could not be fetched")["msg"]
+        assert "could not fetch https://git.example.com/ops/azure-maintenance.git within 3 seconds" in said
+        assert other.syncs.looks <= 4
+
+
+@pytest.mark.long
+def test_a_first_sync_that_failed_is_tried_again(folder):
+    with AwxDouble(PROJECT) as other:
+        other.syncs.outcomes = ["failed", "failed"]
+        done = set_up(folder, other.environment, shown=("awx.yml",))
+        assert done.code == 2
+        assert "Then run this again." in done.of("Say that the project could not be fetched")["msg"]
+        again = set_up(folder, other.environment, shown=("awx.yml",))
+        assert again.code == 0, again.output
+
+
+def test_an_organization_that_is_not_there_is_said_in_a_sentence(folder, awx):
+    writes = list(awx.writes)
+    done = set_up(folder, awx.environment, {"awx_setup_organization": "Defualt"})
+    assert done.code == 2
+    said = done.of("Make sure that there is the organization")["msg"]
+    assert said.startswith("AWX has no organization Defualt, or this user may not see it")
+    assert awx.writes == writes
+
+
+@pytest.mark.long
+def test_two_sets_in_one_awx(first, folder, awx):
+    assert first.code == 0
+    if all(item["name"] != "Second" for item in awx.store.list("organizations")):
+        awx.store.add("organizations", {"name": "Second"})
+    second = {"awx_setup_organization": "Second"}
+    done = set_up(folder, awx.environment, second, shown=("awx.yml",))
+    assert done.code == 2
+    said = done.of("Make sure that no other organization has a set of this name")["msg"]
+    assert "give this set another one in awx_setup_name" in said
+    refusals = list(awx.refusals)
+    done = set_up(folder, awx.environment, {**second, "awx_setup_name": 'The "other" one'}, shown=("awx.yml",))
+    assert done.code == 0, done.output
+    assert awx.refusals == refusals
+    templates = [item["name"] for item in awx.store.list("job_templates") if item["name"].startswith("The")]
+    assert 'The "other" one: collect' in templates
+    assert len(templates) == 5
+    assert awx.store.named("execution_environments", 'The "other" one')["image"]
 
 
 def test_a_wrong_token_is_said_in_a_sentence(folder, awx):

@@ -153,3 +153,13 @@ def test_facts_that_are_too_old_are_unknown(first, folder, hosts, settings):
     members, said = graph(folder, hosts, settings, max_age=0)
     assert "maintenance_clear" not in members
     assert "older than max_age allows (0 s)" in said
+
+
+def test_where_none_could_be_read_it_fails(folder, settings):
+    lost = str(inventory(folder, {"lost": {"maintenance_endpoint": "http://127.0.0.1:1"}}, "lost.json"))
+    done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.collect"], **settings)
+    assert done.code == 2
+    assert done.of("Refuse to go on where none of the hosts could be read")["msg"].startswith("None of the hosts")
+    # The report is where somebody reads about it.
+    done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.report"], **settings)
+    assert done.code == 0, done.output

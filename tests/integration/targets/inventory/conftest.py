@@ -32,6 +32,8 @@ class Listing:
     # What was said, on one line: ansible-core before 2.19 breaks lines as it likes.
     said: str
     data: dict[str, Any]
+    # As it was printed, with the marks that Ansible puts on text.
+    text: str = ""
 
     def hosts(self, group: str) -> list[str]:
         return sorted(self.data.get(f"maintenance_{group}", {}).get("hosts", []))
@@ -72,8 +74,8 @@ class Place:
         done = self.run(
             "ansible-inventory", "--list", "--export", "--output", str(out), *arguments, **environment or {}
         )
-        data = plain(json.loads(out.read_text())) if out.exists() else {}
-        return Listing(done.code, " ".join(done.output.split()), data)
+        text = out.read_text() if out.exists() else "{}"
+        return Listing(done.code, " ".join(done.output.split()), plain(json.loads(text)), text)
 
 
 @pytest.fixture

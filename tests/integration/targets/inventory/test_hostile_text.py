@@ -9,12 +9,15 @@ import json
 
 import pytest
 
-TEXT = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
+BRACES = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
+# A header of Jinja's own: no brace is needed after it.
+HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch TRAP') ]][[ 7 * 191 ]]"
+EXPRESSION = "lookup('pipe', 'touch TRAP')"
 
 
-@pytest.fixture
-def text(tmp_path):
-    return TEXT.replace("TRAP", str(tmp_path / "evaluated"))
+@pytest.fixture(params=[BRACES, HEADER, EXPRESSION], ids=["braces", "header", "expression"])
+def text(request, tmp_path):
+    return request.param.replace("TRAP", str(tmp_path / "evaluated"))
 
 
 def test_hostile_text_is_never_evaluated(place, event, text):
@@ -61,5 +64,53 @@ def test_hostile_text_is_never_evaluated(place, event, text):
     assert done.of("Say")["msg"] == text
     assert done.of("Composed")["msg"] == text
     assert done.of("Others")["msg"]["events"][0]["type"] == text
+    assert "1337" not in done.output
+    assert not (place.folder / "evaluated").exists()
+
+
+def test_ordinary_text_is_printed_as_text(place, event):
+    """Readers other than Ansible know no {"__ansible_unsafe": ...}: AWX's pages, jq."""
+    (place.folder / "raw.json").write_text(json.dumps({"DocumentIncarnation": 1, "Events": [event("web")]}))
+    found = place.hosts({"web": {}}).list(
+        source="file", paths=["raw.json"], compose={"said": "maintenance_status.events[0].description"}
+    )
+    assert found.status("web")["events"][0]["resources"] == ["web"]
+    assert "__ansible_unsafe" not in found.text
+
+
+def test_hostile_text_stays_text_through_constructed(place, event, text):
+    hostile = event("web", Description=text)
+    (place.folder / "raw.json").write_text(json.dumps({"DocumentIncarnation": 1, "Events": [hostile]}))
+    place.hosts({"web": {}}).config(source="file", paths=["raw.json"])
+    constructed = {
+        "plugin": "ansible.builtin.constructed",
+        "strict": True,
+        "compose": {
+            "said": "maintenance_status.events[0].description",
+            "nested": "{'all': maintenance_status.events | map(attribute='description')}",
+            "again": "maintenance_status",
+        },
+    }
+    (place.folder / "constructed.yml").write_text(json.dumps(constructed))
+    book = [
+        {
+            "hosts": "all",
+            "gather_facts": False,
+            "tasks": [
+                {"name": name, "ansible.builtin.debug": {"msg": f"{{{{ {name} }}}}"}}
+                for name in ("said", "nested", "again")
+            ]
+            + [{"name": "Kept", "ansible.builtin.set_fact": {"kept": "{{ said }}"}}]
+            + [{"name": "kept", "ansible.builtin.debug": {"msg": "{{ kept }}"}}]
+            + [{"name": "Bare", "ansible.builtin.debug": {"msg": "x"}, "when": "said", "ignore_errors": True}],
+        }
+    ]
+    (place.folder / "book.json").write_text(json.dumps(book))
+    done = place.run("ansible-playbook", "-i", "constructed.yml", "book.json")
+    assert done.code == 0, done.output
+    assert done.of("said")["msg"] == text
+    assert list(done.of("nested")["msg"]["all"]) == [text]
+    assert done.of("again")["msg"]["events"][0]["description"] == text
+    assert done.of("kept")["msg"] == text
     assert "1337" not in done.output
     assert not (place.folder / "evaluated").exists()
