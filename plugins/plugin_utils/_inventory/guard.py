@@ -9,6 +9,7 @@ pages of AWX, its host variables and jq do not. So only text is told apart that 
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
@@ -19,6 +20,8 @@ except ImportError:
     # Before ansible-core 2.19 every text is a template, unless it is marked as none.
     trust_as_template = None
 
+# Letters, digits and what stands between words: no bracket, quote, bar or other sign that means something to Jinja.
+_WORDS = re.compile(r"[\w .,:;/@+=-]*")
 # It sets other delimiters than braces for the rest of the text.
 HEADER = "#jinja2:"
 
@@ -41,6 +44,6 @@ def guard(value: t.Any) -> t.Any:
 def _guard_text(text: str) -> str:
     if trust_as_template is None:
         return t.cast(str, wrap_var(text)) if could_be_a_template(text) else text
-    # Since 2.19 nothing is a template unless it is said to be one. That is said of text that holds nothing to evaluate,
-    # or else all of it would be printed as unsafe. Not of brackets: `when: name` evaluates what such a variable says.
-    return text if could_be_a_template(text) or "(" in text else trust_as_template(text)
+    # Since 2.19 nothing is a template unless it is said to be one. That is said of words alone, in which nothing could
+    # be evaluated, or else all of it would be printed as unsafe.
+    return trust_as_template(text) if _WORDS.fullmatch(text) else text

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import json
+
+import ansible_run
 import pytest
 from roll_fleet import RollFleet
 
@@ -99,3 +102,30 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
     assert fleet.notes() == []
     assert run.code != 0
     assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())
+
+
+@pytest.mark.parametrize("part", ["inventory", "pattern"])
+def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fleet, part):
+    """A slice that was relaunched, another controller, another pattern: Azure's document is all that they share."""
+    reboot(fleet, 0, notice=900)
+    reboot(fleet, 1, notice=1000)
+
+    def run(host):
+        if part == "pattern":
+            return fleet.roll("-e", f"maintenance_hosts={host}")
+        everybody = json.loads(fleet.inventory().read_text())
+        mine = fleet.folder / f"{host}-alone.json"
+        mine.write_text(json.dumps({"all": {"hosts": {host: everybody["all"]["hosts"][host]}}}))
+        command = ["ansible-playbook", "-i", str(mine), "maintenance.azure.drain_then_approve"]
+        return ansible_run.run(fleet.folder, command, 200, ANSIBLE_PIPELINING="1")
+
+    too_early = run("web-1")
+    assert too_early.code != 0
+    said = " ".join(too_early.output.split())
+    assert "Not begun: event E1, as Event E0 comes first, and another run may have web-0" in said
+    assert fleet.notes() == []
+    for host, event in (("web-0", "E0"), ("web-1", "E1")):
+        assert run(host).code == 0
+        assert fleet.approvals()[-1] == event
+    fleet.assert_one_domain_at_a_time()
+    assert fleet.drained_hosts() == []
