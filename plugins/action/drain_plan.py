@@ -41,6 +41,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     nearest_deadline,
     nearest_event,
     told_steps,
+    work_from_records,
     work_to_drain,
     work_to_restore,
 )
@@ -124,6 +125,13 @@ class ActionModule(ActionBase):
 
         return self._opened_and_done(orders_for, self.options["seen"])
 
+    def _without_journal(self, boot_id: str | None) -> dict[str, t.Any]:
+        """Nothing was drained; or the disk with the journal is gone, and other machines still remember."""
+        work = work_from_records(self._steps_for(NO_EVENT, []), self.folders.placed_to_restore)
+        now = time.time()
+        result = self._plan({}, boot_id, work, now + self.options["timeout"], started_at=now)
+        return {**result, "state": "nothing", "restored_at": None, "health": [], "changed": False, "warnings": []}
+
     def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, Identity]]:
         """The user's steps, resolved for an event. What it says is data, whoever kept it."""
         variables = {**self.task_vars, "maintenance_event": wrap_var({**NO_EVENT, **event})}
@@ -167,8 +175,7 @@ class ActionModule(ActionBase):
             message = answer.get("msg") or "the journal could not be opened"
             raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
         if answer["journal"] is None:
-            result = self._plan({}, answer["boot_id"], [], None)
-            result.update(state="nothing", restored_at=None, health=[], changed=False, warnings=[])
+            result = self._without_journal(answer["boot_id"])
         else:
             orders = orders_for(answer["journal"], answer["boot_id"])
             result = orders.nothing_yet()

@@ -48,6 +48,13 @@ class Record:
             self.file.write(data)
         return before
 
+    def taken_over(self):
+        """What was found before the deed, which is this run's now; None where there is no record of it."""
+        kept = self._kept()
+        if kept is not None:
+            self.claimed(lambda: kept["before"])
+        return kept and (kept["before"] or {})
+
     def check(self):
         """Somebody may have taken the host over, and put all right, since this run claimed the deed."""
         kept = self._kept()

@@ -85,6 +85,11 @@ class StepRunner:
     def claim(self, direction, step, timeout, record):
         """On another machine than the one that is drained: write down there what is going to be done, and for whom."""
 
+        if record.get("must_exist"):
+            # The journal is gone, so that only this machine knows whether there is something to undo.
+            before = self._record(record).taken_over()
+            return {"changed": False, "before": before, "found": before is not None, "done": [], "remarks": []}
+
         def found():
             # What was drained is no longer as it was before: there, only the journal may still know.
             return self.look(step, timeout)["before"] if direction == "drain" else step["before"]

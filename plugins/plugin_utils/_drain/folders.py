@@ -67,7 +67,13 @@ class Folders:
             elsewhere = place_of(kind, arguments, self.here)
             name = f"{half}_elsewhere.yml" if elsewhere else f"{half}.yml"
             by_tasks = elsewhere is not None
-            return {"file": str(BUILT_IN / kind / name), "host": elsewhere, "by_tasks": by_tasks, "own_kind": False}
+            return {
+                "file": str(BUILT_IN / kind / name),
+                "host": elsewhere,
+                "by_tasks": by_tasks,
+                "own_kind": False,
+                "from_record": self._from_record(kind) if elsewhere else None,
+            }
         tasks = self._task_file(half, kind, arguments)
         wrapper = (
             "step_with_look.yml" if half == "drain" and (self._folder(kind) / "look.yml").is_file() else "step.yml"
@@ -77,9 +83,15 @@ class Folders:
             "host": str(arguments["host"]) if kind == "kubernetes" and not is_own else None,
             "by_tasks": True,
             "own_kind": is_own,
+            "from_record": self._from_record(kind) if kind == "kubernetes" and not is_own else None,
             "tasks": str(tasks),
             "look": str(self._folder(kind) / "look.yml"),
         }
+
+    @staticmethod
+    def _from_record(kind: str) -> str:
+        """The tasks that undo a deed on another machine by what that machine remembers."""
+        return str(BUILT_IN / kind / "restore_from_record.yml")
 
     def _folder(self, kind: str) -> Path:
         return self.own.get(kind, BUILT_IN / kind)

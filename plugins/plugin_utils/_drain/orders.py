@@ -58,7 +58,7 @@ KEPT = (
     "left_over",
 )
 # What a result takes over from the host's answer about one step.
-TOLD = ("changed", "failed", "msg", "done", "now", "before", "step", "health", "module_stdout", "module_stderr", "rc")
+TOLD = ("changed", "failed", "msg", "done", "now", "before", "found", "step", "health", "rc")
 # A failure is written down even where the time is over.
 SECONDS_TO_WRITE = 30
 
@@ -163,7 +163,10 @@ class StepOrders:
         if self.perform == "record":
             order.update(status=options["status"], error=options["error"])
         if self.perform in ("claim", "act"):
-            order.update(run_id=self.plan["run_id"], record={"folder": options["records"], "deed": self._deed()})
+            # Where the journal is gone, only what that machine remembers is undone.
+            must_exist = bool(self.item.get("remembered"))
+            record = {"folder": options["records"], "deed": self._deed(), "must_exist": must_exist}
+            order.update(run_id=self.plan["run_id"], record=record)
         else:
             order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
         return order

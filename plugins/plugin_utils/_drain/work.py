@@ -100,6 +100,20 @@ def work_to_restore(
     return in_order(work), left_over
 
 
+def work_from_records(steps: Known, placed: Placed) -> list[Record]:
+    """For a host whose journal is gone: what other machines may still remember, last first."""
+    work = []
+    for number, (step, identity) in reversed(list(enumerate(steps, start=1))):
+        place = placed(step.kind, step.arguments)
+        if place["own_kind"] or not place.get("from_record"):
+            continue
+        work.append({"finished": [], "final": None, **place, "file": place["from_record"], "number": number})
+        work[-1].update(
+            kind=step.kind, arguments=step.arguments, acts_on=identity, before=None, event=NO_EVENT, remembered=True
+        )
+    return in_order(work)
+
+
 def event_of(record: Record, journal: Mapping[str, t.Any]) -> Record | None:
     """The event that a step of the journal was resolved for."""
     found = [event for event in journal.get("events", []) if record.get("event") in (None, event.get("id"))]

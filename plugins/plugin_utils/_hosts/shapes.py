@@ -82,6 +82,7 @@ _HEALTH = record({"check": mapping, "ok": flag, "said": message})
 _ONE_STEP = {
     "changed": flag,
     "before": maybe(mapping),
+    "found": flag,
     "done": list_of(message),
     "remarks": list_of(message),
     "state": maybe(one_of((*STATES, "restored"))),

@@ -241,6 +241,8 @@ def _restore_report(order: Order, known: Mapping[str, t.Any], approve: Mapping[s
     if not order["restore"] or not approve["over"]:
         return {}
     restore = known.get("restore_result") or {}
+    if restore.get("state") == "nothing" and order.get("drains"):
+        return {**restore, "error": _JOURNAL_GONE}
     if restore.get("state") in ("restored", "nothing"):
         return restore
     return {"state": "failed", "error": restore.get("msg") or "The restore failed"}
@@ -431,6 +433,10 @@ def _why_refused(refusal: Mapping[str, t.Any]) -> str:
     return f"{touches}: {refusal['why']}" if refusal.get("why") else touches
 
 
+_JOURNAL_GONE = (
+    "Its journal is gone, as after the loss of its disk. What other machines remember was undone there; what was"
+    " drained on the host itself is as its boot left it."
+)
 _STATES = {
     "restored": "Drained and restored",
     "passed": "Went through it as they were",

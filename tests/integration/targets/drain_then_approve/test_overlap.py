@@ -129,3 +129,14 @@ def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fl
         assert fleet.approvals()[-1] == event
     fleet.assert_one_domain_at_a_time()
     assert fleet.drained_hosts() == []
+
+
+def test_a_journal_that_is_gone_is_told(fleet):
+    """As after a Redeploy of a VM with an ephemeral disk."""
+    lose = f"(sleep 3; rm -f {fleet.journal('web-0')}) > /dev/null 2>&1 &"
+    own = {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}}
+    fleet.host_vars["web-0"]["drain_steps"] = [own, {"command": {"drain": ["sh", "-c", lose]}}]
+    fleet.simulator.add_event(id="E0", type="Redeploy", resources=["web-0"], dwell=8)
+    run = fleet.roll()
+    assert fleet.approvals() == ["E0"]
+    assert "web-0: Its journal is gone" in " ".join(run.output.split())

@@ -201,3 +201,15 @@ def test_a_record_names_whom_it_is_for(tmp_path, haproxy, drained):
     assert told.code == 2
     assert "It was drained for the host web_9" in told.output
     assert haproxy.states()["web_0"] == "drain"
+
+
+def test_a_journal_that_is_gone_leaves_no_entry_down(tmp_path, haproxy, drained):
+    """The disk is lost, as after a Redeploy of a VM with an ephemeral one: the load balancer itself remembers."""
+    (tmp_path / "web_0.json").unlink()
+    told = drained(balanced(tmp_path, haproxy))
+    assert told.code == 0, told.output
+    assert haproxy.states()["web_0"] == "ready"
+    assert list((tmp_path / "records").iterdir()) == []
+    again = drained(balanced(tmp_path, haproxy))
+    assert again.code == 0, again.output
+    assert not [line for line in again.results if line["result"].get("changed")]
