@@ -100,8 +100,8 @@ def histories(draw):
     events = tuple(draw(scripts(number)) for number in range(draw(st.integers(1, 4))))
     takes = st.sampled_from([4.0, 10.0, 45.0, 150.0])
     runs = tuple(
-        (draw(st.floats(0, 300)), draw(st.sampled_from(PATTERNS)), tuple(draw(takes) for _ in HOSTS))
-        for _ in range(draw(st.integers(1, 3)))
+        (draw(st.floats(0, 300)), draw(st.sampled_from(PATTERNS)), tuple(draw(takes) for _host in HOSTS))
+        for _run in range(draw(st.integers(1, 3)))
     )
     return History(
         events=events,

@@ -265,7 +265,7 @@ class Run:
         while self.world.clock.now < end:
             self.acts_on = frozenset(self.pattern)
             yield from self._decide_once((model.RETURN, model.FORGET))
-            roll, _ = yield from self.read()
+            roll, _readings = yield from self.read()
             planned = batches.batches(roll)
             if not planned and not decide.what_may_go_down_now(roll):
                 return
@@ -356,7 +356,7 @@ class Run:
 
     def _round(self, move, roll, readings):
         hosts = {host.name: host for host in roll.hosts}
-        event = next(event for event in roll.events if event.id == move.approve)
+        event = _event_of(roll, move.approve)
         ready = all(
             hosts[name].journal is not None
             and decide._is_drained(hosts[name], event)
@@ -381,7 +381,7 @@ class Run:
             notes = {(host, "drain"): model.Note(host, move.events, kind, self.name) for host in move.hosts}
             if not (yield from self.write_notes(notes)):
                 return
-        _, readings = yield from self.read()
+        _roll, readings = yield from self.read()
         if any(host not in readings for host in move.hosts):
             return
         if move.needs_lease and not (yield from self.renew_lease()):
@@ -458,7 +458,7 @@ class Run:
     def _approve(self, event_id, roll):
         if not self._verdict(event_id, roll):
             return
-        event = next(event for event in roll.events if event.id == event_id)
+        event = _event_of(roll, event_id)
         now = self.world.clock.now
         mark = model.Mark(event_id, event.hosts, now, event.takes_down, event.vanishing)
         notes = {(host, "approve"): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts}
@@ -468,7 +468,7 @@ class Run:
         roll, readings = yield from self.read()
         if not self._verdict(event_id, roll):
             return
-        event = next(event for event in roll.events if event.id == event_id)
+        event = _event_of(roll, event_id)
         if not (yield from self.renew_lease()):
             return
         yield from self.point(f"before marks {event_id}")
@@ -535,3 +535,7 @@ class Run:
         if not verdict.allowed:
             self.world.tell(f"{self.name}: {event_id} not approved: {verdict.why}")
         return verdict.allowed
+
+
+def _event_of(roll, event_id):
+    return {event.id: event for event in roll.events}[event_id]

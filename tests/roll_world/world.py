@@ -27,7 +27,7 @@ class World:
         self.truth = Truth(self)
         self.hosts = {name: WorldHost(self, name) for name in self.domain}
         self.balancer = Balancer(self, self.domain)
-        self.keepers = [Keeper(self) for _ in range(3)]
+        self.keepers = [Keeper(self) for _number in range(3)]
         self.runs = {}
         # (run, point) -> what happens to the run when it gets there: ("kill",) or ("stop", seconds).
         self.accidents = {}

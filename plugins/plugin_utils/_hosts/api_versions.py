@@ -36,7 +36,7 @@ class ApiVersions:
             return
         self.folder.mkdir(mode=0o700, exist_ok=True)
         # An endpoint that was found too is asked by its own name from now on.
-        for endpoint in {options["endpoint"], str(answers["endpoint"])}:
+        for endpoint in (options["endpoint"], str(answers["endpoint"])):
             self._file(endpoint).write_text(version, encoding="ascii")
 
     def _file(self, endpoint: str) -> Path:

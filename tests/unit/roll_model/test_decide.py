@@ -75,7 +75,7 @@ WEB = {"web0": "0", "web1": "1", "web2": "2"}
 
 def test_case_1_a_freeze_of_all_domains_glues_nothing_together():
     events = [freeze("F", *WEB), reboot("R0", "web0"), reboot("R1", "web1"), reboot("R2", "web2")]
-    assert [(hosts, approve) for _, hosts, approve in rounds(roll(WEB, events))] == [
+    assert [(hosts, approve) for _kind, hosts, approve in rounds(roll(WEB, events))] == [
         (("web0", "web1", "web2"), "F"),
         (("web0",), "R0"),
     ]
@@ -97,7 +97,7 @@ def test_case_3_what_a_killed_run_left_drained_is_brought_back_before_something_
 
 def test_case_3_it_goes_on_if_it_is_the_next_anyway():
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
-    (move, *_) = what_may_go_down_now(roll({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")]))
+    (move, *_others) = what_may_go_down_now(roll({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")]))
     assert (move.kind, move.hosts, move.approve, move.take_over) == ("round", ("web0",), "R0", ("web0",))
 
 
@@ -155,7 +155,7 @@ def test_case_7_the_one_host_that_can_be_read_is_returned():
 def test_rule_1_hosts_of_one_domain_go_together_and_those_of_others_wait():
     events = [reboot(f"R{number}", f"h{number}") for number in range(4)]
     state = roll({"h0": "0", "h1": "1", "h2": "0", "h3": "1"}, events)
-    assert [hosts for _, hosts, _ in rounds(state)] == [("h0",), ("h2",)]
+    assert [hosts for _kind, hosts, _approve in rounds(state)] == [("h0",), ("h2",)]
 
 
 def test_rule_1_groups_go_side_by_side_and_a_failure_stops_its_own():
@@ -306,7 +306,7 @@ def test_the_order_of_the_document_where_another_run_may_have_a_vm():
     assert reasons(state) == ["Event A comes first, and another run may have x"]
     assert rounds(roll(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
     late = [dataclasses.replace(event, not_before=NOW + 100 + event.order[0] / 1e6) for event in events]
-    assert [kind for kind, _, _ in told(roll(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
+    assert [kind for kind, _hosts, _why in told(roll(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
 
 
 @pytest.mark.parametrize(

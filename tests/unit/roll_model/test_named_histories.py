@@ -253,7 +253,7 @@ def history_11(parts):
     """The controller is killed in a step of 300 s; the host's own command must not go on renewing."""
     world = World(TWO, [Script("E0", ("h0",), notice=3000)], parts)
     world.start_run("R0", drain_takes={"h0": 300.0})
-    world.clock.start(iter_once(lambda: world.runs["R0"].kill()), after=30)
+    world.clock.start(iter_once(world.runs["R0"].kill), after=30)
     run = world.start_run("R1", at=40)
     world.go(400)
     begun = [at for at, host in run.first_acts if host == "h0"]

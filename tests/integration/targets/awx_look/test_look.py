@@ -55,7 +55,8 @@ def test_the_workflow_is_launched_once_and_only_for_a_reason(tmp_path):
 
         fleet.event_per_domain()
         look()
-        (launched,) = awx.launches.workflow_jobs.values()
+        assert len(awx.launches.workflow_jobs) == 1
+        launched = next(iter(awx.launches.workflow_jobs.values()))
         assert json.loads(launched["extra_vars"]) == {"maintenance_hosts": "all", "maintenance_max_at_once": "50%"}
         second = awx.store.kinds["workflow_job_templates"][launched["unified_job_template"]]
         assert second["organization"] != 1
