@@ -101,7 +101,8 @@ def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
     drain = known.get("drain_result") or {}
     if drain.get("state") == "drained" and not drain.get("failed") and not drain.get("unreachable"):
         return "drained"
-    return "late" if drain.get("late") else "failed"
+    # A host that went away in the middle of its drain is most likely being rebooted: it is waited for, not given up.
+    return "late" if drain.get("late") or drain.get("unreachable") else "failed"
 
 
 def wave_orders(

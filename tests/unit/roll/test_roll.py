@@ -214,7 +214,7 @@ READ = {"events": []}
         (True, {"maintenance_status": READ, "drain_result": {"state": "drained"}}, "drained"),
         (True, {"maintenance_status": READ, "drain_result": {"state": "draining"}}, "failed"),
         (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "failed": True}}, "failed"),
-        (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "unreachable": True}}, "failed"),
+        (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "unreachable": True}}, "late"),
         (True, {"maintenance_status": READ, "drain_result": {"failed": True, "late": True}}, "late"),
         (True, {"maintenance_status": READ}, "failed"),
         (True, {"maintenance_status": {"msg": "x"}, "drain_result": {"state": "drained"}}, "lost"),
