@@ -26,6 +26,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
 
+OVERLAPS = ("wait", "proceed")
+
 
 def plan(
     hosts: t.Any,
@@ -42,6 +44,8 @@ def plan(
 ) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)
+        if overlap not in OVERLAPS:
+            raise ValueError(f"maintenance_overlap must be wait or proceed, not {overlap!r}")
 
         def elsewhere() -> dict[str, list[str]]:
             others = [str(host) for host in hostvars if host not in set(names)]
@@ -79,9 +83,8 @@ def plan(
             )
             rules = read_policy(plain(policy))
             everybody = {**state.get("kept", {}), **kept}
-            roll, _grouping = model_of(
-                everybody, variables, rules, state["outcomes"], settings, names, str(state["run_id"])
-            )
+            planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+            roll = model_of(everybody, variables, planned, rules, state["outcomes"], settings, str(state["run_id"]))
             made = next_round(made, names, roll)
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None

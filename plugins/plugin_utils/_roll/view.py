@@ -79,36 +79,35 @@ def _journal_kept(journal: Mapping[str, t.Any]) -> dict[str, t.Any]:
 def model_of(
     kept: Mapping[str, Kept],
     readings: HostVars,
+    planned: Mapping[str, Mapping[str, t.Any]],
     rules: Sequence[Rule],
     outcomes: Mapping[str, Mapping[str, t.Any]],
     settings: Settings,
-    batch: Iterable[str],
     run_id: str,
     now: float | None = None,
-) -> tuple[Roll, Grouping]:
-    """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group."""
+) -> Roll:
+    """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group.
+
+    `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means.
+    """
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
     over = {event for event, seen in seen_last if seen == "gone"}
     grouping = group_hosts(_place(host, known) for host, known in kept.items())
-    hosts = [_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()]
-    by_vm = {known["vm"]: host for host, known in kept.items()}
     events: dict[str, Event] = {}
     for variables in readings.values():
         for raw in events_of(variables.get("maintenance_status")):
-            event = _event(raw, by_vm, rules)
-            known = events.get(event.id)
+            event_id = str(raw.get("id"))
             # There is no way back from Started.
-            if event.id not in over and (known is None or event.started):
-                events[event.id] = event
-    roll = Roll(
+            if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
+                events[event_id] = _event(raw, planned.get(event_id), kept, rules)
+    return Roll(
         run=run_id,
         now=time.time() if now is None else now,
-        hosts=tuple(hosts),
+        hosts=tuple(_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()),
         events=tuple(events.values()),
         settings=settings,
-        may_act_on=frozenset(batch),
+        may_act_on=frozenset(readings),
     )
-    return roll, grouping
 
 
 def _place(host: str, known: Kept) -> Place:
@@ -141,18 +140,42 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.An
     )
 
 
-def _event(raw: Mapping[str, t.Any], by_vm: Mapping[str, str], rules: Sequence[Rule]) -> Event:
-    names = [str(name) for name in raw.get("resources") or ()]
+def _event(
+    raw: Mapping[str, t.Any],
+    planned: Mapping[str, t.Any] | None,
+    kept: Mapping[str, Kept],
+    rules: Sequence[Rule],
+) -> Event:
     due = moment(raw.get("not_before"))
+    if planned:
+        hosts, strangers, action = planned["hosts"], planned["uncovered"], planned["action"]
+    else:
+        hosts, strangers = _named(raw, kept)
+        action = decide(raw, rules)["action"]
     return Event(
         id=str(raw.get("id")),
         type=str(raw.get("type")),
         status=str(raw.get("status")),
         not_before=None if due == NOW else due,
-        hosts=tuple(by_vm[canonical_name(name)] for name in names if canonical_name(name) in by_vm),
-        strangers=tuple(name for name in names if canonical_name(name) not in by_vm),
-        action=decide(raw, rules)["action"],
+        hosts=tuple(hosts),
+        strangers=tuple(strangers),
+        action=action,
     )
+
+
+def _named(raw: Mapping[str, t.Any], kept: Mapping[str, Kept]) -> tuple[list[str], list[str]]:
+    """The hosts that an event of others names, and the names that are no host, or not known to be which."""
+    hosts: list[str] = []
+    strangers: list[str] = []
+    for written in raw.get("resources") or ():
+        name = canonical_name(str(written))
+        called = [host for host, known in kept.items() if known["vm"] == name]
+        found = [host for host in called if str(raw.get("id")) in (kept[host]["shows"] or ())] or called
+        if len(found) == 1:
+            hosts += found
+        else:
+            strangers.append(str(written))
+    return hosts, strangers
 
 
 def _text(value: t.Any) -> str:
