@@ -198,10 +198,19 @@ def test_a_slice_of_a_job_is_refused(fleet):
     assert fleet.notes() == []
 
 
-def test_hostile_words_stay_words(fleet, tmp_path):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}; touch TRAP #",
+        # Other delimiters: no brace is needed then.
+        "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch TRAP') ]][[ 7 * 191 ]]",
+    ],
+    ids=["braces", "a header"],
+)
+def test_hostile_words_stay_words(fleet, tmp_path, words):
     """What Azure sends goes through the plan, the facts, the journal and the summary, and is never evaluated."""
     trap = tmp_path / "evaluated"
-    words = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}; touch TRAP #".replace("TRAP", str(trap))
+    words = words.replace("TRAP", str(trap))
     fleet.simulator.add_event(id=words, type="Reboot", resources=["web-0"], description=words, dwell=1)
     fleet.host_vars["web-0"]["drain_steps"] = [
         {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}},
