@@ -150,18 +150,22 @@ def test_delegated_to_a_host_with_another_python(tmp_path, simulator):
 
 
 JOURNAL = "{{ inventory_dir }}/j/journal.json"
+DRAINED_BY = {
+    "drain_steps": [
+        {"command": {"drain": "true", "restore": "true"}},
+        {"command": {"drain": ["sh", "-c", "echo $MARKED > marked"], "restore": ["sh", "-c", "exit 5"]}},
+    ]
+}
 DRAIN = {
     "name": "Drain",
-    "maintenance.azure.drain_plan": {
-        "direction": "drain",
-        "journal": JOURNAL,
-        "steps": [
-            {"command": {"drain": "true", "restore": "true"}},
-            {"command": {"drain": ["sh", "-c", "echo $MARKED > marked"], "restore": ["sh", "-c", "exit 5"]}},
-        ],
-    },
+    "maintenance.azure.drain_plan": {"direction": "drain", "journal": JOURNAL},
+    "vars": DRAINED_BY,
 }
-RESTORE = {"name": "Restore", "maintenance.azure.drain_plan": {"direction": "restore", "journal": JOURNAL}}
+RESTORE = {
+    "name": "Restore",
+    "maintenance.azure.drain_plan": {"direction": "restore", "journal": JOURNAL},
+    "vars": DRAINED_BY,
+}
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
 LOCK = {"name": "Lock", "maintenance.azure.run_lock": {"run_id": "r", "path": "{{ inventory_dir }}/run.lock"}}
 
@@ -204,7 +208,7 @@ def test_a_secret_of_a_step_is_in_no_command_line(tmp_path):
     )
     recorder.chmod(0o755)
     steps = [{"command": {"drain": ["sh", "-c", "true # s3cr3t"]}}]
-    task = {"name": "Drain", "maintenance.azure.drain_plan": {"direction": "drain", "journal": JOURNAL, "steps": steps}}
+    task = {**DRAIN, "vars": {"drain_steps": steps}}
     with sshd(tmp_path, force_command=str(recorder)) as host_vars:
         run = play(tmp_path, inventory(tmp_path, {"web": host_vars}), task)
     assert run.of("Drain")["state"] == "drained"

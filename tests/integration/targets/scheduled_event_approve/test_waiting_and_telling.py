@@ -30,7 +30,8 @@ def approve(folder, simulator, *arguments, **options):
 
 
 def posts(simulator):
-    return [line for line in simulator.log() if line["method"] == "POST"]
+    """What was let in: two plays within a second may be more than the five requests that a VM has."""
+    return [line for line in simulator.log() if line["method"] == "POST" and line["status"] != 429]
 
 
 def test_check_mode_predicts_and_sends_nothing(tmp_path, simulator):
