@@ -53,7 +53,8 @@ def next_round(plan: Mapping[str, t.Any], batch: Sequence[str], roll: Roll) -> d
         "stay": sorted(busy & stay & drained, key=natural),
         "back": back,
         "held": _held(put_off, moves),
-        "again": bool(put_off) and bool(chosen or back),
+        # What vanishes is not waited for, so that it would be the same once more.
+        "again": bool(put_off) and (bool(back) or any(not entry["vanishing"] for entry in chosen)),
     }
 
 

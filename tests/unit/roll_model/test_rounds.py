@@ -126,3 +126,15 @@ def test_an_event_of_a_vm_outside_the_run_comes_first_if_it_is_due_first():
     assert "Event E0 comes first, and another run may have elsewhere" in made["held"]["E1"]
     events = [event("E0", "elsewhere", at="00:50"), event("E1", "web-1", at="00:40")]
     assert ids(decided(fleet(events), ["web-1"])) == ["E1"]
+
+
+@pytest.mark.parametrize("status", ["Scheduled", "Started"])
+def test_a_vm_that_is_taken_away_is_no_reason_for_another_round(status):
+    """It is not waited for: while something else is held back, the rounds would never end."""
+    events = [
+        event("P", "web-1", kind="Preempt", status=status),
+        event("E0", "web-0", status="Started"),
+        event("E2", "web-2"),
+    ]
+    made = decided(fleet(events), ["web-1", "web-2"])
+    assert (ids(made), set(made["held"]), made["again"]) == (["P"], {"E2"}, False)
