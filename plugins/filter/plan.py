@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import typing as t
 
@@ -70,7 +71,8 @@ def plan(
         made["lines"] = render_plan(made, int(width))
         kept = plain(kept_of(names, variables))
         if round_of is None:
-            made["kept"] = kept
+            # As one text: whoever names a variable of the run would have Ansible walk through all of it.
+            made["kept"] = json.dumps(kept)
         else:
             state = plain(round_of)
             settings = Settings(
@@ -82,7 +84,7 @@ def plan(
                 uncovered=uncovered,
             )
             rules = read_policy(plain(policy))
-            everybody = {**state.get("kept", {}), **kept}
+            everybody = {**json.loads(state.get("kept") or "{}"), **kept}
             planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
             roll = model_of(everybody, variables, planned, rules, state["outcomes"], settings, str(state["run_id"]))
             made = next_round(made, names, roll)

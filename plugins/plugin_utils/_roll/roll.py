@@ -61,7 +61,7 @@ def roll_with_plan(
         **roll,
         "hosts": list(hosts),
         "plan": {key: value for key, value in plan.items() if key != "kept"},
-        "kept": plan.get("kept", {}),
+        "kept": plan.get("kept", ""),
         "pass": number_of_pass,
         # With nothing but a plan asked for, the plan is the output.
         "waves": [] if plan_only or roll["stopped"] else [wave["hosts"] for wave in plan["waves"]],

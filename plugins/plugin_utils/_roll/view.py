@@ -93,13 +93,17 @@ def model_of(
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
     over = {event for event, seen in seen_last if seen == "gone"}
     grouping = group_hosts(_place(host, known) for host, known in kept.items())
+    by_vm: dict[str, list[str]] = {}
+    for host, known in kept.items():
+        by_vm.setdefault(known["vm"], []).append(host)
     events: dict[str, Event] = {}
     for variables in readings.values():
         for raw in events_of(variables.get("maintenance_status")):
             event_id = str(raw.get("id"))
             # There is no way back from Started.
             if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
-                events[event_id] = _event(raw, planned.get(event_id), kept, rules)
+                named = _named(raw, kept, by_vm)
+                events[event_id] = _event(raw, planned.get(event_id), named, rules)
     return Roll(
         run=run_id,
         now=time.time() if now is None else now,
@@ -143,15 +147,12 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.An
 def _event(
     raw: Mapping[str, t.Any],
     planned: Mapping[str, t.Any] | None,
-    kept: Mapping[str, Kept],
+    named: tuple[list[str], list[str]],
     rules: Sequence[Rule],
 ) -> Event:
     due = moment(raw.get("not_before"))
-    if planned:
-        hosts, strangers, action = planned["hosts"], planned["uncovered"], planned["action"]
-    else:
-        hosts, strangers = _named(raw, kept)
-        action = decide(raw, rules)["action"]
+    hosts, strangers = (planned["hosts"], planned["uncovered"]) if planned else named
+    action = planned["action"] if planned else decide(raw, rules)["action"]
     return Event(
         id=str(raw.get("id")),
         type=str(raw.get("type")),
@@ -163,13 +164,14 @@ def _event(
     )
 
 
-def _named(raw: Mapping[str, t.Any], kept: Mapping[str, Kept]) -> tuple[list[str], list[str]]:
+def _named(
+    raw: Mapping[str, t.Any], kept: Mapping[str, Kept], by_vm: Mapping[str, list[str]]
+) -> tuple[list[str], list[str]]:
     """The hosts that an event of others names, and the names that are no host, or not known to be which."""
     hosts: list[str] = []
     strangers: list[str] = []
     for written in raw.get("resources") or ():
-        name = canonical_name(str(written))
-        called = [host for host, known in kept.items() if known["vm"] == name]
+        called = by_vm.get(canonical_name(str(written)), [])
         found = [host for host in called if str(raw.get("id")) in (kept[host]["shows"] or ())] or called
         if len(found) == 1:
             hosts += found
