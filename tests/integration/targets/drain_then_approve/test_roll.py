@@ -211,15 +211,17 @@ def test_hostile_words_stay_words(fleet, tmp_path, words):
     """What Azure sends goes through the plan, the facts, the journal and the summary, and is never evaluated."""
     trap = tmp_path / "evaluated"
     words = words.replace("TRAP", str(trap))
-    fleet.simulator.add_event(id=words, type="Reboot", resources=["web-0"], description=words, dwell=1)
+    # An id is one line.
+    event_id = words.replace("\n", " ")
+    fleet.simulator.add_event(id=event_id, type="Reboot", resources=["web-0"], description=words, dwell=1)
     fleet.host_vars["web-0"]["drain_steps"] = [
         {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}},
         {"log": {"message": "draining for {{ maintenance_event.description }}"}},
     ]
     run = fleet.roll()
     assert run.code == 0, run.output
-    assert fleet.approvals() == [words]
-    assert fleet.summary(run)["events"][words]["outcome"] == "over"
+    assert fleet.approvals() == [event_id]
+    assert fleet.summary(run)["events"][event_id]["outcome"] == "over"
     assert not trap.exists()
     assert "1337" not in run.output
 
