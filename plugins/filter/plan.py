@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
     IDENTITY_VARIABLES,
@@ -20,14 +18,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan impor
     make_plan,
     with_journal,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import next_round
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH
-
-OVERLAPS = ("wait", "proceed")
 
 
 def plan(
@@ -38,15 +30,9 @@ def plan(
     drained: t.Any = None,
     uncovered: str = "refuse",
     width: int = LINE_WIDTH,
-    round_of: t.Any = None,
-    overlap: str = "wait",
-    drain_timeout: t.Any = 600,
-    drain_reserve: t.Any = 5,
 ) -> dict[str, t.Any]:
     try:
         names = host_names(hosts)
-        if overlap not in OVERLAPS:
-            raise ValueError(f"maintenance_overlap must be wait or proceed, not {overlap!r}")
 
         def elsewhere() -> dict[str, list[str]]:
             others = [str(host) for host in hostvars if host not in set(names)]
@@ -65,29 +51,9 @@ def plan(
             uncovered=uncovered,
             elsewhere=elsewhere,
             inventory_of=inventory_of,
-            read_again=round_of is not None,
             now=time.time(),
         )
         made["lines"] = render_plan(made, int(width))
-        kept = plain(kept_of(names, variables))
-        if round_of is None:
-            # As one text: whoever names a variable of the run would have Ansible walk through all of it.
-            made["kept"] = json.dumps(kept)
-        else:
-            state = plain(round_of)
-            settings = Settings(
-                overlap=str(overlap),
-                drain_timeout=float(drain_timeout),
-                reserve=float(drain_reserve),
-                # A second approval changes nothing, so that nobody has to wait whether the first one arrived.
-                resend_after=0.0,
-                uncovered=uncovered,
-            )
-            rules = read_policy(plain(policy))
-            everybody = {**json.loads(state.get("kept") or "{}"), **kept}
-            planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
-            roll = model_of(everybody, variables, planned, rules, state["outcomes"], settings, str(state["run_id"]))
-            made = next_round(made, names, roll)
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None
     # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.

@@ -9,8 +9,9 @@ import copy
 import dataclasses
 import random
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batches, decide, model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide, model
 
+from . import batches
 from .machines import WORKED_ON, Refused
 
 GROUP = "set"

@@ -78,6 +78,19 @@ _JOURNAL = record(
 )
 JOURNAL = record({"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message})
 
+_RECORD = record(
+    {
+        "host": message,
+        "vm": message,
+        "type": message,
+        "events": list_of(message),
+        "run_id": message,
+        "at": message,
+        "path": message,
+    }
+)
+RECORDS = record({"changed": flag, "records": list_of(_RECORD), "unreadable": list_of(message)})
+
 _HEALTH = record({"check": mapping, "ok": flag, "said": message})
 _ONE_STEP = {
     "changed": flag,

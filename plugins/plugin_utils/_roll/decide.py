@@ -141,6 +141,7 @@ class _Decision:
             why=obstacle.why,
             until=min(soonest, default=None),
             never=obstacle.never,
+            short_of_service=obstacle.cause == _SERVICE,
         )
 
     def _forgotten(self) -> list[Move]:

@@ -3,21 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a roll knows and decides, as plain data. Pure.
 
-Times are seconds by the controller's clock. `to_data` and `from_data` are the only way to JSON and back.
+Times are seconds by the controller's clock.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import types
-import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
-
-Json: t.TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-_Data = t.TypeVar("_Data")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,19 +193,9 @@ class Move:
     needs_lease: bool = False
     # The hosts whose journal is another run's, which has lapsed.
     take_over: tuple[str, ...] = ()
-    # For a hold: it can never be met, so there is nothing to wait for.
+    # For a hold: it can never be met, so there is nothing to wait for; what is short is hosts in service.
     never: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """Hosts for one batch of `serial`."""
-
-    hosts: tuple[str, ...]
-    # group -> domains in it. More than one only where hosts hang together through events.
-    domains: Mapping[str, tuple[str, ...]]
-    events: tuple[str, ...]
-    deadline: float | None
+    short_of_service: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,126 +204,3 @@ class Verdict:
 
     allowed: bool
     why: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Order:
-    """What one host is told to do in a round."""
-
-    host: str
-    move: str
-    events: tuple[str, ...] = ()
-    approve: str = ""
-    take_over: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What became of an order."""
-
-    host: str
-    state: str
-    events: tuple[str, ...] = ()
-    approved: tuple[str, ...] = ()
-    error: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """The batches of a run, and what a person should know about them."""
-
-    batches: tuple[Batch, ...]
-    warnings: tuple[str, ...] = ()
-
-
-def orders(move: Move) -> tuple[Order, ...]:
-    """The move as each of its hosts is told it."""
-    return tuple(Order(host, move.kind, move.events, move.approve, host in move.take_over) for host in move.hosts)
-
-
-class BadData(ValueError):
-    """The data is not what the model says. Names the place."""
-
-
-def to_data(value: t.Any) -> Json:
-    """Plain JSON data of any of the above."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): to_data(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return [to_data(item) for item in sorted(value)]
-    if isinstance(value, (list, tuple)):
-        return [to_data(item) for item in value]
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        # JSON has no infinity.
-        return str(value)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise BadData(f"{type(value).__name__} is no data of a roll")
-
-
-def from_data(kind: type[_Data], data: t.Any) -> _Data:
-    """The opposite. Raises BadData where the data does not fit; what is left out has its default."""
-    return t.cast(_Data, _made(kind, data, kind.__name__))
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, t.Any]:
-    return t.get_type_hints(kind)
-
-
-def _made(kind: t.Any, data: t.Any, where: str) -> t.Any:
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _made_dataclass(kind, data, where)
-    origin, inner = t.get_origin(kind), t.get_args(kind)
-    if origin in (types.UnionType, t.Union):
-        return _made_choice(inner, data, where)
-    if origin in (tuple, frozenset):
-        if not isinstance(data, (list, tuple)):
-            raise BadData(f"{where} is not a list")
-        return origin(_made(inner[0], item, f"{where}[{number}]") for number, item in enumerate(data))
-    if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(data, Mapping):
-            raise BadData(f"{where} is not a mapping")
-        return {str(key): _made(inner[1], item, f"{where}.{key}") for key, item in data.items()}
-    return _made_plain(kind, data, where)
-
-
-def _made_dataclass(kind: type, data: t.Any, where: str) -> t.Any:
-    if not isinstance(data, Mapping):
-        raise BadData(f"{where} is not a mapping")
-    hints = _hints(kind)
-    unknown = sorted(str(key) for key in data if key not in hints)
-    if unknown:
-        raise BadData(f"{where} has no {', '.join(unknown)}")
-    try:
-        return kind(**{name: _made(hints[name], item, f"{where}.{name}") for name, item in data.items()})
-    except TypeError as error:
-        raise BadData(f"{where}: {error}") from None
-
-
-def _made_choice(kinds: tuple[t.Any, ...], data: t.Any, where: str) -> t.Any:
-    complaints = []
-    for kind in kinds:
-        try:
-            return _made(kind, data, where)
-        except BadData as error:
-            complaints.append(str(error))
-    raise BadData(complaints[0])
-
-
-def _made_plain(kind: t.Any, data: t.Any, where: str) -> t.Any:
-    if kind is type(None):
-        if data is None:
-            return None
-    elif kind is float:
-        if data in ("inf", "-inf") or (isinstance(data, (int, float)) and not isinstance(data, bool)):
-            return float(data)
-    elif kind is int:
-        if isinstance(data, int) and not isinstance(data, bool):
-            return int(data)
-    elif isinstance(data, kind):
-        # Ansible's own strings are kinds of str: what is kept is plain.
-        return kind(data)
-    raise BadData(f"{where} is {data!r:.80}, which is no {getattr(kind, '__name__', kind)}")

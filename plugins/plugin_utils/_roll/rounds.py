@@ -19,46 +19,86 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Roll,
 )
 
-Entry: t.TypeAlias = Mapping[str, t.Any]
+# One event of the plan.
+Entry: t.TypeAlias = dict[str, t.Any]
 
 
-def next_round(plan: Mapping[str, t.Any], batch: Sequence[str], roll: Roll) -> dict[str, t.Any]:
-    """The plan with one wave at most: what may go down now. The rest comes in a later round, or says why it does not.
+class Round(t.TypedDict):
+    """One round of a batch: what may go down now. The rest comes in a later round, or says why it does not."""
 
-    `later` are hosts whose turn has not come, `stay` those that stay drained for their next event, `back` those that
-    are brought back first, `held` tells why something is not begun, and `again` whether another round may have
-    something.
+    # The events that are taken care of now, and those of the batch that are left alone.
+    events: list[Entry]
+    ignored: list[Entry]
+    # The hosts that are drained now, and for which events.
+    drain: list[str]
+    drain_for: dict[str, list[str]]
+    # Hosts whose turn has not come, those that stay drained for their next event, those that are brought back first.
+    later: list[str]
+    stay: list[str]
+    back: list[str]
+    # Event -> why it is not begun.
+    held: dict[str, str]
+    # Whether another round may have something; with nothing to do now, when it is worth another look.
+    again: bool
+    waits: bool
+    # All that is waited for is that enough hosts are in service.
+    waits_for_service: bool
+
+
+def next_round(
+    plan: Mapping[str, t.Any],
+    batch: Sequence[str],
+    roll: Roll,
+    unleased: Mapping[str, str] | None = None,
+    unfit: Mapping[str, str] | None = None,
+) -> Round:
+    """`unleased`: group -> why this run does not have what it needs to begin something there; `unfit`: host -> why it
+    can't be drained.
     """
-    moves = what_may_go_down_now(roll)
+    missing, not_fit = unleased or {}, unfit or {}
+    moves = [_without_lease(move, missing) for move in what_may_go_down_now(roll)]
     entries: list[Entry] = [entry for wave in plan["waves"] for entry in wave["events"]]
     going = {move.approve for move in moves if move.kind == ROUND}
     going |= {event for move in moves if move.kind == DRAIN for event in move.events}
-    chosen = [entry for entry in entries if _is_chosen(entry, going, roll)]
+    chosen = [
+        entry
+        for entry in entries
+        if _is_chosen(entry, going, roll, missing)
+        and ("drain" not in entry["steps"] or not_fit.keys().isdisjoint(entry["hosts"]))
+    ]
     put_off = [entry for entry in entries if entry not in chosen]
     back = sorted({host for move in moves if move.kind == RETURN for host in move.hosts if host in batch}, key=natural)
     busy = {host for entry in chosen for host in entry["hosts"]}
     stay = {host for entry in put_off if entry["action"] == "drain" for host in entry["hosts"]}
-    ours = [host for host in batch if host in busy]
     drained = {host for entry in chosen if "drain" in entry["steps"] for host in entry["shown_by"]}
-    wave = {
-        "hosts": ours,
-        "events": chosen,
-        "drain": [host for host in ours if host in drained],
-        "approve": [entry["id"] for entry in chosen if entry["approvable"]],
-    }
+    held = _held(put_off, moves)
+    held.update((entry["id"], not_fit[host]) for entry in put_off for host in entry["hosts"] if host in not_fit)
+    did = bool(back) or any(not entry["vanishing"] for entry in chosen)
     return {
-        **plan,
-        "waves": [wave] if chosen else [],
+        "events": chosen,
+        "ignored": list(plan["ignored"]),
+        "drain": [host for host in batch if host in busy and host in drained],
+        "drain_for": _drained_for([*chosen, *put_off], drained),
         "later": [host for host in batch if host not in busy and host not in back],
         "stay": sorted(busy & stay & drained, key=natural),
         "back": back,
-        "held": _held(put_off, moves),
+        "held": held,
         # What vanishes is not waited for, so that it would be the same once more.
-        "again": bool(put_off) and (bool(back) or any(not entry["vanishing"] for entry in chosen)),
+        "again": bool(put_off) and did,
+        "waits": not did
+        and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
+        "waits_for_service": all(move.short_of_service for move in moves if move.kind == HOLD),
     }
 
 
-def _is_chosen(entry: Entry, going: set[str], roll: Roll) -> bool:
+def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
+    if not move.needs_lease or move.group not in unleased:
+        return move
+    events = (move.approve,) if move.approve else move.events
+    return Move(HOLD, move.group, move.hosts, events, why=unleased[move.group])
+
+
+def _is_chosen(entry: Entry, going: set[str], roll: Roll, unleased: Mapping[str, str]) -> bool:
     if entry["status"] != "Scheduled" or entry["vanishing"] or entry["id"] in going:
         return True
     read = {host.name for host in roll.hosts if host.read}
@@ -66,9 +106,29 @@ def _is_chosen(entry: Entry, going: set[str], roll: Roll) -> bool:
         return False
     # What can't be approved, or names a host that can't be read, is drained as far as that can be done and waited for,
     # unless that would take a second domain down.
-    return any(state.fits(entry["hosts"], state.down) for state in group_states(roll) if entry["id"] in state.by_id)
+    return any(
+        state.fits(entry["hosts"], state.down)
+        for state in group_states(roll)
+        if entry["id"] in state.by_id and state.name not in unleased
+    )
+
+
+def _drained_for(entries: Sequence[Entry], drained: set[str]) -> dict[str, list[str]]:
+    """A drain is for all events of a host that need one, so that it is not given back between them."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry["action"] == "drain":
+            for host in entry["shown_by"]:
+                if host in drained:
+                    found.setdefault(host, []).append(entry["id"])
+    return found
 
 
 def _held(put_off: Sequence[Entry], moves: Sequence[Move]) -> dict[str, str]:
     why = {event: move.why for move in moves if move.kind == HOLD for event in move.events}
     return {entry["id"]: why.get(entry["id"], "its turn has not come") for entry in put_off}
+
+
+def _may_still_come(put_off: Sequence[Entry], moves: Sequence[Move]) -> bool:
+    never = {event for move in moves if move.kind == HOLD and move.never for event in move.events}
+    return any(entry["id"] not in never for entry in put_off)

@@ -9,7 +9,6 @@ variables are costly to ask for.
 
 from __future__ import annotations
 
-import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,9 +28,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Host,
     Journal,
     Mark,
+    Note,
+    Record,
     Roll,
     Settings,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import NoteData, Outcome, RecordData
 
 # What a run keeps of a host that it has read.
 Kept: t.TypeAlias = dict[str, t.Any]
@@ -41,12 +43,16 @@ _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
 _BACK = ("restored", "passed", "failed")
 
 
-def kept_of(hosts: Iterable[str], host_vars: HostVars) -> dict[str, Kept]:
+def kept_of(hosts: Iterable[str], host_vars: HostVars, now: float) -> dict[str, Kept]:
     """Host -> what is worth keeping of its variables and its reading."""
-    return {host: _kept(host, host_vars.get(host) or {}) for host in hosts}
+    return {host: _kept(host, host_vars.get(host) or {}, now) for host in hosts}
 
 
-def _kept(host: str, variables: Mapping[str, t.Any]) -> Kept:
+def grouping_of(kept: Mapping[str, Kept]) -> Grouping:
+    return group_hosts(_place(host, known) for host, known in kept.items())
+
+
+def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
     this_host = this_host_of(variables)
     status = variables.get("maintenance_status")
     journal = status.get("journal") if isinstance(status, dict) else None
@@ -57,11 +63,12 @@ def _kept(host: str, variables: Mapping[str, t.Any]) -> Kept:
         "vm": canonical_name(vm_name_of(host, variables)),
         "place": place,
         "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
-        "journal": _journal_kept(journal) if isinstance(journal, dict) else None,
+        "journal": _journal_kept(journal, now) if isinstance(journal, dict) else None,
+        "service": _text(variables.get("maintenance_service")),
     }
 
 
-def _journal_kept(journal: Mapping[str, t.Any]) -> dict[str, t.Any]:
+def _journal_kept(journal: Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
     events = [event for event in journal.get("events") or () if isinstance(event, dict)]
     left = [step for step in journal.get("steps") or () if step.get("status") in ("started", "done", "failed")]
     return {
@@ -73,6 +80,8 @@ def _journal_kept(journal: Mapping[str, t.Any]) -> dict[str, t.Any]:
         "finished": journal.get("state") == "drained",
         "returning": journal.get("state") == "restoring",
         "marks": list(journal.get("marks") or ()),
+        # The host counts by its own clock, and tells how long it is.
+        "worked_on_until": now + float(journal.get("worked_on_for") or 0),
     }
 
 
@@ -81,10 +90,12 @@ def model_of(
     readings: HostVars,
     planned: Mapping[str, Mapping[str, t.Any]],
     rules: Sequence[Rule],
-    outcomes: Mapping[str, Mapping[str, t.Any]],
+    outcomes: Mapping[str, Outcome],
     settings: Settings,
     run_id: str,
-    now: float | None = None,
+    now: float,
+    notes: Sequence[NoteData] = (),
+    records: Sequence[RecordData] = (),
 ) -> Roll:
     """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group.
 
@@ -92,7 +103,7 @@ def model_of(
     """
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
     over = {event for event, seen in seen_last if seen == "gone"}
-    grouping = group_hosts(_place(host, known) for host, known in kept.items())
+    grouping = grouping_of(kept)
     by_vm: dict[str, list[str]] = {}
     for host, known in kept.items():
         by_vm.setdefault(known["vm"], []).append(host)
@@ -104,13 +115,46 @@ def model_of(
             if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
                 named = _named(raw, kept, by_vm)
                 events[event_id] = _event(raw, planned.get(event_id), named, rules)
+    hosts = [_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()]
     return Roll(
         run=run_id,
-        now=time.time() if now is None else now,
-        hosts=tuple(_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()),
+        now=now,
+        hosts=(*hosts, *_never_read(notes, kept, grouping)),
         events=tuple(events.values()),
+        notes=tuple(_note(note) for note in notes),
+        records=tuple(
+            Record(kept["machine"], kept["host"], tuple(kept["events"]), (kept["type"],), kept["run"])
+            for kept in records
+        ),
         settings=settings,
         may_act_on=frozenset(readings),
+    )
+
+
+def _never_read(notes: Sequence[NoteData], kept: Mapping[str, Kept], grouping: Grouping) -> list[Host]:
+    """Hosts that another run was about to drain, and of which this one has seen nothing: they may be of any group."""
+    names = {note["host"] for note in notes}
+    unseen = [name for name in sorted(names) if name not in kept or not any(kept[name]["place"].values())]
+    return [
+        Host(name=name, group=group.name, domain=f"host {name}", read=False)
+        for name in unseen
+        for group in grouping.groups
+        if grouping.group_of.get(name) != group.name
+    ]
+
+
+def _note(note: NoteData) -> Note:
+    mark = note["mark"]
+    return Note(note["host"], tuple(note["events"]), note["type"], note["run"], _mark(mark) if mark else None)
+
+
+def _mark(mark: Mapping[str, t.Any]) -> Mark:
+    return Mark(
+        event=str(mark["event"]),
+        hosts=tuple(mark["hosts"]),
+        at=float(mark["at"]),
+        takes_down=bool(mark.get("takes_down", True)),
+        vanishing=bool(mark.get("vanishing", False)),
     )
 
 
@@ -118,7 +162,7 @@ def _place(host: str, known: Kept) -> Place:
     return Place(host=host, events=None if known["shows"] is None else tuple(known["shows"]), **known["place"])
 
 
-def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.Any] | None, over: set[str]) -> Host:
+def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, over: set[str]) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
     if state in _BACK or state == "vanished":
@@ -137,10 +181,14 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Mapping[str, t.An
             drained=journal["drained"],
             finished=journal["finished"],
             returning=journal["returning"],
-            marks=tuple(Mark(mark["event"], tuple(mark["hosts"]), float(mark["at"])) for mark in journal["marks"]),
+            marks=tuple(_mark(mark) for mark in journal["marks"]),
+            worked_on_until=float(journal["worked_on_until"]),
         )
         if journal
         else None,
+        stuck=str((outcome or {}).get("error") or "its restore failed") if state == "left_drained" else "",
+        healthy=state not in ("failed", "left_drained"),
+        service=known["service"],
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.roll import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs" / "maintenance_run.schema.json").read_text())
 AT = "2026-11-16T05:40:53Z"
@@ -34,7 +34,7 @@ def run_over(count, failed=(), error="x" * 3000):
     outcomes = {
         host: {
             "wave": 1 + number // 100,
-            "pass": 1,
+            "number_of_pass": 1,
             "state": "failed" if number in failed else "restored",
             "drained_at": AT,
             "restored_at": AT,

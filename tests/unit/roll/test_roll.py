@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import roll as _roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import orders as _orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import outcomes as _outcomes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import DRAIN_STATES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,13 +40,13 @@ def events(draw):
     return made
 
 
-drains = st.dictionaries(st.sampled_from(HOSTS), st.sampled_from(_roll.DRAIN_STATES))
+drains = st.dictionaries(st.sampled_from(HOSTS), st.sampled_from(DRAIN_STATES))
 failure_policies = st.sampled_from(["restore", "leave"])
 
 
 @given(events(), drains, failure_policies)
 def test_only_what_is_wholly_drained_is_approved(made, states, policy):
-    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    orders = _orders.wave_orders(made, HOSTS, states, policy)
     for event in made:
         sent_by = [host for host in HOSTS if event["id"] in orders[host]["approve_drained"]]
         if sent_by:
@@ -55,7 +61,7 @@ def test_only_what_is_wholly_drained_is_approved(made, states, policy):
 
 @given(events(), drains, failure_policies)
 def test_nobody_acts_on_events_that_do_not_name_him_or_are_left_alone(made, states, policy):
-    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    orders = _orders.wave_orders(made, HOSTS, states, policy)
     for host, order in orders.items():
         mine = {event["id"] for event in made if host in event["hosts"] and event["action"] != "ignore"}
         told = {*order["approve_drained"], *order["approve_as_is"], *order["wait"], *order["blocked"]}
@@ -65,7 +71,7 @@ def test_nobody_acts_on_events_that_do_not_name_him_or_are_left_alone(made, stat
 
 @given(events(), drains, failure_policies)
 def test_a_drained_host_is_restored_or_on_purpose_not(made, states, policy):
-    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    orders = _orders.wave_orders(made, HOSTS, states, policy)
     for host, order in orders.items():
         if states.get(host) == "drained" and not order["vanishes"] and not order["blocked"]:
             assert order["restore"]
@@ -75,7 +81,7 @@ def test_a_drained_host_is_restored_or_on_purpose_not(made, states, policy):
 
 @given(events(), drains, failure_policies)
 def test_every_unfinished_event_of_a_host_is_waited_for_before_it_is_restored(made, states, policy):
-    orders = _roll.wave_orders(made, HOSTS, states, policy)
+    orders = _orders.wave_orders(made, HOSTS, states, policy)
     for event in made:
         for host in event["hosts"]:
             order = orders[host]
@@ -98,17 +104,17 @@ def event_of_two(**changes):
 
 
 def test_who_is_late_waits_for_the_event_and_so_do_its_neighbours():
-    orders = _roll.wave_orders([event_of_two()], ["a", "b"], {"a": "drained", "b": "late"})
+    orders = _orders.wave_orders([event_of_two()], ["a", "b"], {"a": "drained", "b": "late"})
     assert [order["wait"] for order in orders.values()] == [["E"], ["E"]]
     assert all(order["restore"] and not order["approve_drained"] for order in orders.values())
 
 
 def test_who_is_late_for_an_event_that_takes_him_away_is_not_put_back_into_service():
-    orders = _roll.wave_orders([event_of_two(vanishing=True)], ["a", "b"], {"a": "drained", "b": "late"})
+    orders = _orders.wave_orders([event_of_two(vanishing=True)], ["a", "b"], {"a": "drained", "b": "late"})
     assert not any(order["restore"] or order["approve_drained"] or order["wait"] for order in orders.values())
-    late = {**_roll.host_outcome(1, orders["b"], {"error": "too late"}, {}, {}), "pass": 1}
+    late = {**_outcomes.host_outcome(1, orders["b"], {"error": "too late"}, {}, {}), "number_of_pass": 1}
     assert late["state"] == "vanished"
-    summary = _roll.run_summary(RUN, {"b": late}, empty_plan())
+    summary = run_summary(RUN, {"b": late}, empty_plan())
     assert (summary["ok"], summary["left"]["failed"]) == (False, ["b"])
 
 
@@ -121,41 +127,57 @@ def test_who_shows_an_event_and_who_does_not_is_told_where_it_is_refused():
         shown_by=["a"],
         not_shown_by=["b"],
     )
-    orders = _roll.wave_orders([event], ["a", "b"], {"a": "drained", "b": "not_needed"})
+    orders = _orders.wave_orders([event], ["a", "b"], {"a": "drained", "b": "not_needed"})
     assert orders["a"]["refused"] == [{"id": "E", "uncovered": ["vm-b"], "why": "a shows it, b does not"}]
     assert (orders["a"]["approve_drained"], orders["b"]["acts"]) == ([], False)
-    outcome = {**_roll.host_outcome(1, orders["a"], {}, {}, {"state": "restored"}), "pass": 1}
-    summary = _roll.run_summary(RUN, {"a": outcome}, empty_plan())
+    outcome = {**_outcomes.host_outcome(1, orders["a"], {}, {}, {"state": "restored"}), "number_of_pass": 1}
+    summary = run_summary(RUN, {"a": outcome}, empty_plan())
     assert not summary["ok"]
     assert "Not approved: event E, which also touches vm-b: a shows it, b does not." in summary["lines"]
 
 
 def test_hosts_of_the_batch_whose_turn_has_not_come_are_left_as_they_are():
     drains = {"a": "drained", "b": "drained", "c": "not_needed"}
-    orders = _roll.wave_orders([event_of_two(hosts=["a"])], ["a", "b", "c", "d"], drains, later=["b", "c", "d"])
+    orders = _orders.wave_orders([event_of_two(hosts=["a"])], ["a", "b", "c", "d"], drains, later=["b", "c", "d"])
     assert orders["a"]["restore"]
     assert [orders[host]["drain"] for host in "bcd"] == ["not_needed", "not_needed", "lost"]
     assert not any(orders[host]["restore"] or orders[host]["acts"] for host in "bcd")
 
 
-def test_what_was_not_believed_is_kept_and_is_no_success():
+INVENTORY = _conduct.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
+
+
+def a_run(hosts=("a",), **changes):
+    return {**_conduct.begin("r", 0.0, list(hosts), dict.fromkeys(hosts, ""), None), **changes}
+
+
+def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     doubts = [{"why": "Wrong.", "hosts": ["a"], "wrong": True}, {"why": "Odd.", "hosts": ["a"], "wrong": False}]
-    plan = {"waves": [], "ignored": [], "restore_first": [], "not_believed": doubts}
-    first = _roll.roll_with_plan(plan, {"stopped": "", "events": {}}, ["a"], 1)
-    second = _roll.roll_with_plan({**plan, "not_believed": doubts[:1]}, first, ["a"], 2)
-    third = _roll.roll_with_plan({**plan, "not_believed": []}, second, ["a"], 3)
-    assert third["not_believed"] == ["Wrong."]
-    summary = _roll.run_summary({**RUN, "not_believed": third["not_believed"]}, {}, empty_plan())
+    run = a_run()
+    for found in (doubts, doubts[:1], []):
+        made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found}
+        monkeypatch.setattr(_conduct, "make_plan", lambda *_given, made=made, **_options: dict(made))
+        monkeypatch.setattr(_conduct, "render_plan", lambda _plan: [])
+        run = _conduct.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
+    assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
+    summary = run_summary({**RUN, "not_believed": run["not_believed"]}, {}, empty_plan())
     assert not summary["ok"]
     assert "Not believed: Wrong." in summary["lines"]
 
 
+REST = {"of": 4, "deadline": None, "underway": True, "events": []}
 PLAN = {
     "waves": [
-        {"number": 1, "hosts": ["a", "b"], "domains": ["update domain 0"], "warnings": []},
-        {"number": 2, "hosts": ["c"], "domains": ["update domain 1"], "warnings": []},
-        {"number": 3, "hosts": ["d", "e"], "domains": ["zone 1", "zone 2"], "warnings": ["one event spans both"]},
-        {"number": 4, "hosts": ["f", "g"], "domains": ["zone 1", "zone 2"], "warnings": []},
+        {"number": 1, "hosts": ["a", "b"], "domains": ["update domain 0"], "warnings": [], **REST},
+        {"number": 2, "hosts": ["c"], "domains": ["update domain 1"], "warnings": [], **REST},
+        {
+            "number": 3,
+            "hosts": ["d", "e"],
+            "domains": ["zone 1", "zone 2"],
+            "warnings": ["one event spans both"],
+            **REST,
+        },
+        {"number": 4, "hosts": ["f", "g"], "domains": ["zone 1", "zone 2"], "warnings": [], **REST},
     ]
 }
 
@@ -171,17 +193,22 @@ PLAN = {
         (["c"], {"a": {"state": "failed", "error": "no socket"}}, False, "a: no socket"),
         (["c"], {"a": {"state": "lost"}}, False, "earlier wave went wrong"),
         (["c"], {"a": {"state": "lost"}}, True, ""),
+        # A failure stops its own group, not the others.
+        (["c"], {"z": {"state": "lost"}}, False, ""),
         (["d", "e"], {}, False, ""),
         (["f", "g"], {}, False, "holds several domains"),
     ],
 )
 def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
-    stop = _roll.check_batch(batch, PLAN, outcomes, go_on)["stop"]
+    groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
+    variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
+    run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
+    stop = _conduct.check(run, batch, Wishes(continue_after_failure=go_on), 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
 def order(**changes):
-    return {**_roll._empty_order("drained"), **changes}
+    return {**_orders.empty_order("drained"), **changes}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +227,7 @@ def order(**changes):
     ],
 )
 def test_the_state_of_a_host_after_its_wave(given_order, approve, restore, state):
-    outcome = _roll.host_outcome(1, given_order, {}, approve, restore)
+    outcome = _outcomes.host_outcome(1, given_order, {}, approve, restore)
     assert outcome["state"] == state
     assert outcome.get("error", "") == " ".join(filter(None, (approve.get("error"), restore.get("error"))))
 
@@ -216,6 +243,7 @@ READ = {"events": []}
         (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "failed": True}}, "failed"),
         (True, {"maintenance_status": READ, "drain_result": {"state": "drained", "unreachable": True}}, "late"),
         (True, {"maintenance_status": READ, "drain_result": {"failed": True, "late": True}}, "late"),
+        (True, {"maintenance_status": READ, "drain_result": {"failed": True, "refused": "age"}}, "put_off"),
         (True, {"maintenance_status": READ}, "failed"),
         (True, {"maintenance_status": {"msg": "x"}, "drain_result": {"state": "drained"}}, "lost"),
         (True, {"drain_result": {"state": "drained"}}, "lost"),
@@ -227,8 +255,7 @@ READ = {"events": []}
     ],
 )
 def test_what_became_of_a_drain(due, known, state):
-    wave = {"waves": [{"drain": ["a"] if due else []}]}
-    assert _roll.drain_states(wave, ["a"], {"a": known}) == {"a": state}
+    assert _orders.drain_states(["a"] if due else [], {"a": known}) == {"a": state}
 
 
 def registered(**changes):
@@ -249,7 +276,7 @@ def acting(**changes):
     ("given_order", "known", "expected"),
     [
         (acting(drains=True), registered(), {"state": "restored", "drained_at": "1", "restored_at": "2"}),
-        (acting(drains=True), registered(), {"rebooted": True, "approved": ["E"], "pass": 2, "wave": 3}),
+        (acting(drains=True), registered(), {"rebooted": True, "approved": ["E"], "number_of_pass": 2, "wave": 3}),
         (acting(drains=True, acts=False), registered(), {"approved": [], "state": "restored"}),
         (acting(drains=True), registered(approve_result={"msg": "gone"}), {"state": "left_drained", "error": "gone"}),
         (acting(drains=True), registered(approve_result={}), {"state": "left_drained", "error": "No approval"}),
@@ -276,18 +303,18 @@ def acting(**changes):
 )
 def test_what_a_wave_did_to_a_host(given_order, known, expected):
     earlier = {"z": {"state": "restored"}}
-    outcomes = _roll.wave_outcomes({"a": given_order}, {"a": known}, 3, 2, earlier)
+    outcomes = _outcomes.wave_outcomes({"a": given_order}, {"a": known}, 3, 2, earlier)
     assert outcomes["z"] == {"state": "restored"}
     assert {key: outcomes["a"].get(key) for key in expected} == expected
 
 
 def test_what_was_left_behind_is_restored():
-    orders = _roll.restore_orders(["a"])
+    orders = _conduct.restored_only(["a"], {"a": {}}, Wishes())
     known = {
         "maintenance_status": {"events": [], "journal": {"drained_at": "1"}},
         "restore_result": {"state": "restored"},
     }
-    outcome = _roll.wave_outcomes(orders, {"a": known}, 0, 1)["a"]
+    outcome = _outcomes.wave_outcomes(orders, {"a": known}, 0, 1)["a"]
     assert (outcome["state"], outcome["drained_at"], outcome["wave"]) == ("restored", "1", 0)
 
 
@@ -313,15 +340,15 @@ RUN = {"run_id": "r", "started_at": "1", "ended_at": "2", "hosts": ["a", "z"], "
     ],
 )
 def test_when_a_run_is_well(state, plan, stopped, ok):
-    outcome = {**_roll.host_outcome(1, order(), {}, {}, {"state": "restored"}), "state": state, "pass": 1}
-    summary = _roll.run_summary({**RUN, "stopped": stopped}, {"a": outcome}, plan)
+    outcome = {**_outcomes.host_outcome(1, order(), {}, {}, {"state": "restored"}), "state": state, "number_of_pass": 1}
+    summary = run_summary({**RUN, "stopped": stopped}, {"a": outcome}, plan)
     assert summary["ok"] is ok
     assert summary["lines"][-1].startswith("All is well") is ok
 
 
 def test_a_run_that_could_not_read_everybody_does_not_say_that_all_is_well():
     plan = empty_plan(unknown=["z"], unread=[{"hosts": ["z"], "why": "No route."}])
-    summary = _roll.run_summary(RUN, {}, plan)
+    summary = run_summary(RUN, {}, plan)
     assert summary["lines"][-2:] == ["Not read, so nothing is known about z. No route.", "All is well with the others."]
 
 
@@ -331,11 +358,11 @@ def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
         {"E": {"approved_at": "2026-11-16T00:00:01Z", "started_at": "2026-11-16T00:00:02Z"}},
     ]
     outcomes = {
-        host: {**_roll.host_outcome(1, order(), {}, {"times": times}, {"state": "restored"}), "pass": 1}
+        host: {**_outcomes.host_outcome(1, order(), {}, {"times": times}, {"state": "restored"}), "number_of_pass": 1}
         for host, times in zip("ab", seen, strict=True)
     }
     plan = {"waves": [], "unknown": []}
-    event = _roll.run_summary({**RUN, "events": {"E": {"type": "Reboot"}}}, outcomes, plan)["events"]["E"]
+    event = run_summary({**RUN, "events": {"E": {"type": "Reboot"}}}, outcomes, plan)["events"]["E"]
     assert (event["approved_at"][-3:], event["started_at"][-3:], event["over_at"][-6:]) == ("01Z", "02Z", "01:00Z")
 
 
@@ -350,27 +377,29 @@ def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
 def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
     plan_only, stopped, waves, leftovers, to_read
 ):
-    first, second = {"id": "E", "why": "now"}, {"id": "F"}
     plan = {
-        "waves": [{"hosts": ["a"], "events": [first]}, {"hosts": ["b"], "events": []}],
-        "ignored": [second],
+        "waves": [{"hosts": ["a"], "events": []}, {"hosts": ["b"], "events": []}],
         "restore_first": ["c"],
     }
-    roll = {"stopped": stopped, "events": {"E": {"id": "E", "why": "in the first pass"}}, "outcomes": {"x": {}}}
-    made = _roll.roll_with_plan(plan, roll, ["a", "b", "c"], 2, plan_only)
-    assert (made["waves"], made["leftovers"], made["to_read"]) == (waves, leftovers, to_read)
-    assert made["events"] == {"E": {"id": "E", "why": "in the first pass"}, "F": second}
-    assert (made["plan"], made["pass"], made["outcomes"]) == (plan, 2, {"x": {}})
+    shared = _conduct.for_the_plays(a_run("abc", stopped=stopped, plan=plan), Wishes(plan_only=plan_only), 0.0)
+    assert (shared["waves"], shared["leftovers"], shared["to_read"]) == (waves, leftovers, to_read)
+
+
+def test_who_another_run_is_at_work_on_is_left_to_it():
+    journal = {"owner": "another", "worked_on_until": 10.0}
+    run = a_run("c", plan={"waves": [], "restore_first": ["c"]}, kept={"c": {"journal": journal}})
+    assert _conduct.leftovers(run, 9.0) == []
+    assert _conduct.leftovers(run, 11.0) == ["c"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again():
-    plan = {"waves": [], "ignored": [], "restore_first": []}
-    assert not _roll.roll_with_plan(plan, {"stopped": "", "events": {}}, ["a"], 1)["to_read"]
+    run = a_run(plan={"waves": [], "restore_first": []})
+    assert not _conduct.for_the_plays(run, Wishes(), 0.0)["to_read"]
 
 
 def test_a_journal_that_can_not_be_read_is_no_success():
     plan = {**empty_plan(), "journal_problems": [{"hosts": ["a"], "why": "Use become."}]}
-    summary = _roll.run_summary(RUN, {}, plan)
+    summary = run_summary(RUN, {}, plan)
     assert not summary["ok"]
     assert summary["left"]["failed"] == ["a"]
     assert "Not known whether an earlier run left it drained: a. Use become." in summary["lines"]

@@ -1,11 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must hold of every decision and of the batches of every fleet."""
+"""What must hold of every decision."""
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batches import batches
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, what_may_go_down_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
@@ -113,37 +112,9 @@ def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(roll):
             assert not move.needs_lease
 
 
-@settings(max_examples=150, deadline=None)
-@given(rolls())
-def test_batches_hold_each_host_once_and_part_no_event(roll):
-    found = batches(roll)
-    placed = [host for batch in found for host in batch.hosts]
-    assert len(placed) == len(set(placed))
-    assert roll.may_act_on.issuperset(placed)
-    for event in roll.events:
-        if event.action != "ignore":
-            named = set(event.hosts) & roll.may_act_on
-            shown = any(event.id in host.shows and host.read for host in roll.hosts)
-            assert not shown or sum(bool(named & set(batch.hosts)) for batch in found) == bool(named)
-    for batch in found:
-        for group, domains in batch.domains.items():
-            inside = [host.name for host in roll.hosts if host.group == group and host.name in batch.hosts]
-            linked = any(len(set(event.hosts) & set(inside)) > 1 for event in roll.events)
-            assert len(domains) == 1 or linked
-
-
-def test_batches_of_several_groups_go_side_by_side_the_earliest_first():
-    hosts = [Host(f"{group}{n}", group, str(n % 2), shows=(f"{group}{n}",)) for group in "ab" for n in range(4)]
-    events = [Event(h.name, "Reboot", "Scheduled", 5000.0 - 100 * int(h.name[1:]), (h.name,)) for h in hosts]
-    roll = Roll("me", 0.0, tuple(hosts), tuple(events), may_act_on=frozenset(host.name for host in hosts))
-    assert [batch.hosts for batch in batches(roll)] == [("a1", "a3", "b1", "b3"), ("a0", "a2", "b0", "b2")]
-    assert [batch.deadline for batch in batches(roll)] == [4700.0, 4800.0]
-
-
 def test_a_thousand_hosts_are_decided_in_a_moment():
     hosts = tuple(Host(f"h{n}", "set", str(n % 5), shows=tuple(f"E{n}" for n in range(1000))) for n in range(1000))
     events = tuple(Event(f"E{n}", "Reboot", "Scheduled", 5000.0, (f"h{n}",)) for n in range(1000))
     roll = Roll("me", 0.0, hosts, events, may_act_on=frozenset(host.name for host in hosts))
     moves = what_may_go_down_now(roll)
     assert len([move for move in moves if move.kind == "round"]) == 200
-    assert [len(batch.hosts) for batch in batches(roll)] == [200] * 5

@@ -47,13 +47,13 @@ def decided(host_vars, batch, outcomes=None, **settings):
     made = make_plan(batch, mine, DEFAULT_POLICY, read_again=True, now=NOW)
     planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     rules = read_policy(DEFAULT_POLICY)
-    kept = kept_of(host_vars, host_vars)
+    kept = kept_of(host_vars, host_vars, NOW)
     roll = model_of(kept, mine, planned, rules, outcomes or {}, Settings(**settings), "r", NOW)
     return next_round(made, list(batch), roll)
 
 
 def ids(made):
-    return [entry["id"] for wave in made["waves"] for entry in wave["events"]]
+    return [entry["id"] for entry in made["events"]]
 
 
 def drained_for(*events):
@@ -66,7 +66,7 @@ def test_a_freeze_that_needs_no_drain_goes_along_with_the_first_reboot_only():
     events += [event(f"E{number}", f"web-{number}", at=f"00:3{number}") for number in range(3)]
     made = decided(fleet(events), list(DOMAINS)[:3])
     assert ids(made) == ["F", "E0"]
-    assert made["waves"][0]["drain"] == ["web-0"]
+    assert made["drain"] == ["web-0"]
     assert made["again"]
     assert set(made["held"]) == {"E1", "E2"}
 

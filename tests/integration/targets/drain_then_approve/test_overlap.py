@@ -97,7 +97,7 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1)
     fleet.simulator.wait_for("E0", "Started")
     reboot(fleet, 1)
-    run = fleet.roll("-e", "maintenance_hosts=web-1,web-2")
+    run = fleet.roll("-e", "maintenance_hosts=web-1,web-2", "-e", "approve_wait_timeout=5")
     assert fleet.approvals() == []
     assert fleet.notes() == []
     assert run.code != 0
@@ -110,16 +110,17 @@ def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fl
     reboot(fleet, 0, notice=900)
     reboot(fleet, 1, notice=1000)
 
-    def run(host):
+    def run(host, patience=300):
+        wait = ["-e", f"approve_wait_timeout={patience}"]
         if part == "pattern":
-            return fleet.roll("-e", f"maintenance_hosts={host}")
+            return fleet.roll("-e", f"maintenance_hosts={host}", *wait)
         everybody = json.loads(fleet.inventory().read_text())
         mine = fleet.folder / f"{host}-alone.json"
         mine.write_text(json.dumps({"all": {"hosts": {host: everybody["all"]["hosts"][host]}}}))
-        command = ["ansible-playbook", "-i", str(mine), "maintenance.azure.drain_then_approve"]
+        command = ["ansible-playbook", "-i", str(mine), "maintenance.azure.drain_then_approve", *wait]
         return ansible_run.run(fleet.folder, command, 200, ANSIBLE_PIPELINING="1")
 
-    too_early = run("web-1")
+    too_early = run("web-1", patience=5)
     assert too_early.code != 0
     said = " ".join(too_early.output.split())
     assert "Not begun: event E1, as Event E0 comes first, and another run may have web-0" in said

@@ -242,7 +242,7 @@ def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(fleet
     fleet.event_per_domain()
     run = fleet.roll("-e", setting)
     assert run.code == 2
-    assert "whole numbers of seconds" in run.output
+    assert "must be a whole number of seconds" in run.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
 

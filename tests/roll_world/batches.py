@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The batches of a play: `serial` holds each host once, in the order in which they come up. Pure.
+"""The batches of a play as a run here takes them: each host once, in the order in which they come up.
 
 What goes down inside a batch, and in which rounds, is decided anew each time by `what_may_go_down_now` for its hosts.
 """
@@ -10,11 +10,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, roll_leaves_alone
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Batch, Event, Roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Roll
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Hosts for one batch of `serial`."""
+
+    hosts: tuple[str, ...]
+    # group -> domains in it. More than one only where hosts hang together through events.
+    domains: Mapping[str, tuple[str, ...]]
+    events: tuple[str, ...]
+    deadline: float | None
 
 
 @dataclasses.dataclass

@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of _records."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import records_list as _records_list
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+
+RECORDS = HostHalf("_records", _records_list, shapes.RECORDS, private=False)
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=dict(folder=dict(type="path", required=True)))
+        return wrap_var(RECORDS.run(self, options, task_vars or {}))

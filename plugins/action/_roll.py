@@ -1,0 +1,237 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run knows goes in as a text, and comes out as one: conduct.py decides, the playbooks do it.
+
+A task is a process of its own, so nothing stays in memory. One text, as Ansible walks through all of a variable that is
+not one each time it is named; and no facts, as those outlive a run in a fact cache.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+import uuid
+
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import RecordsPlace, places_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import IDENTITY_VARIABLES, PLAN_VARIABLES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import foreign_records, with_records
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RunState
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
+
+DEEDS = (
+    "begin",
+    "places",
+    "plan",
+    "check",
+    "decide",
+    "confirm_drain",
+    "order",
+    "confirm_approval",
+    "record",
+    "leftovers",
+    "sum_up",
+)
+OPTIONS = dict(
+    do=dict(type="str", required=True, choices=DEEDS),
+    state=dict(type="str"),
+    round=dict(type="str"),
+    hosts=dict(type="list", elements="str"),
+    run_id=dict(type="str"),
+    lock_hosts=dict(type="list", elements="str"),
+    asked=dict(type="int", default=0),
+    wave=dict(type="int", default=0),
+    records=dict(type="list", elements="dict", default=[]),
+    wishes=dict(type="dict", default={}),
+)
+READ = (*PLAN_VARIABLES, "maintenance_service")
+REGISTERED = ("maintenance_status", "drain_result", "approve_result", "restore_result")
+LEASE_ANSWERS = "__lease_answers"
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=OPTIONS)
+        self.task_vars = task_vars or {}
+        self.hostvars = self.task_vars["hostvars"]
+        self.hosts = host_names(options["hosts"] or [])
+        self.options = options
+        self.now = time.time()
+        self.state: RunState = json.loads(options["state"]) if options["state"] else t.cast(RunState, {})
+        self.round: dict[str, t.Any] = json.loads(options["round"]) if options["round"] else {}
+        try:
+            self.wishes = read_wishes(plain(options["wishes"]))
+            result = getattr(self, f"_{options['do']}")()
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+        # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
+        return wrap_var({"changed": False, **result})
+
+    def _variables(self, names: tuple[str, ...]) -> dict[str, dict[str, t.Any]]:
+        return needed_vars(self.hosts, self.hostvars, names)
+
+    def _inventory(self) -> conduct.Inventory:
+        mine = set(self.hosts)
+
+        def elsewhere() -> dict[str, list[str]]:
+            others = [str(host) for host in self.hostvars if host not in mine]
+            return hosts_by_vm_name(others, needed_vars(others, self.hostvars, NAME_VARIABLES))
+
+        def inventory_of(rivals: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
+            return needed_vars(rivals, self.hostvars, (), texts=IDENTITY_VARIABLES)
+
+        return conduct.Inventory(elsewhere, inventory_of)
+
+    def _answers(self) -> dict[str, dict[str, t.Any]]:
+        """Lease -> keeper -> what it answered. Who asked whom does not matter."""
+        found: dict[str, dict[str, t.Any]] = {}
+        own = {"own": self.task_vars}
+        # Where one host has asked for all, all have its answers; else each host has a part of them.
+        shared = len((self.task_vars.get(LEASE_ANSWERS) or {}).get("results", ())) == self.options["asked"]
+        for variables in (own if shared else self._variables((LEASE_ANSWERS,))).values():
+            for result in (variables.get(LEASE_ANSWERS) or {}).get("results", ()):
+                call = result["__call"]
+                found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
+        return found
+
+    def _told(self, **more: t.Any) -> dict[str, t.Any]:
+        shared = conduct.for_the_plays(self.state, self.wishes, self.now)
+        return {"roll": {"state": json.dumps(self.state), **shared}, **more}
+
+    def _begin(self) -> dict[str, t.Any]:
+        inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]
+        variables = needed_vars(inventory, self.hostvars, ("maintenance_delivery_group",))
+        groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
+        run_id = self.options["run_id"] or str(uuid.uuid4())
+        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"])
+        return self._told()
+
+    def _places(self) -> dict[str, t.Any]:
+        found = {place for places in self._needs().values() for place in places}
+        return {"places": [{"machine": place.machine, "folder": place.folder} for place in sorted(found)]}
+
+    def _needs(self) -> dict[str, list[RecordsPlace]]:
+        def resolved(host: str, value: t.Any) -> t.Any:
+            if not isinstance(value, str) or "{" not in value:
+                return value
+            variables = {**self.hostvars.raw_get(host), "hostvars": self.hostvars, "inventory_hostname": host}
+            variables["maintenance_event"] = NO_EVENT
+            try:
+                return plain(self._templar.copy_with_new_env(available_variables=variables).template(value))
+            except AnsibleError as error:
+                raise ValueError(f"{host}: drain_steps can't be resolved: {error}") from None
+
+        return places_of(
+            self.hosts, lambda host: self.hostvars.raw_get(host) if host in self.hostvars else {}, resolved
+        )
+
+    def _with_records(self) -> None:
+        if self.state["number_of_pass"] == 0 and self.options["records"]:
+            answers = {
+                RecordsPlace(str(one["__place"]["machine"]), str(one["__place"]["folder"])): plain(one)
+                for one in self.options["records"]
+            }
+            self.state = with_records(self.state, self._needs(), answers)
+
+    def _plan(self) -> dict[str, t.Any]:
+        self._with_records()
+        gone = set(conduct.vanished(self.state))
+        self.hosts = [host for host in self.hosts if host not in gone]
+        self.state = conduct.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
+        made = self.state["plan"]
+        return self._told(
+            lines=[*made["lines"], *foreign_records(self.state)],
+            shows=self.state["number_of_pass"] == 1 or bool(made["waves"]),
+            planned=conduct.in_numbers(made),
+            nothing_read=len(made["unknown"]) >= len(self.state["hosts"]),
+        )
+
+    def _check(self) -> dict[str, t.Any]:
+        found = conduct.check(self.state, self.hosts, self.wishes, self.now)
+        if found["stop"]:
+            self.state["stopped"] = found["stop"]
+        return self._told(
+            stop=found["stop"],
+            lines=found["lines"],
+            calls=found["calls"],
+            wave=found["wave"]["number"] if found["wave"] else 0,
+        )
+
+    def _decide(self) -> dict[str, t.Any]:
+        found = conduct.decide(
+            self.state, self._variables(READ), self.wishes, self._inventory(), self._answers(), self.now
+        )
+        return self._round_told(found)
+
+    def _confirm_drain(self) -> dict[str, t.Any]:
+        decision = t.cast(conduct.Decision, self.round["decision"])
+        self.state["notes"] = self.round["notes"]
+        return self._round_told(conduct.confirm_drain(self.state, decision, self._answers()))
+
+    def _round_told(self, decision: conduct.Decision) -> dict[str, t.Any]:
+        found = decision["round"]
+        return {
+            "text": json.dumps({"decision": decision, "notes": self.state["notes"]}),
+            "drain": found["drain"],
+            "drain_for": json.dumps(found["drain_for"]),
+            "fences": json.dumps(decision["fences"]),
+            "calls": decision["calls"] if found["drain"] or found["back"] else [],
+        }
+
+    def _order(self) -> dict[str, t.Any]:
+        found = self.round["decision"]["round"]
+        self.state["notes"] = self.round["notes"]
+        variables = self._variables((*READ, "drain_result"))
+        orders, held, calls = conduct.order(self.state, found, variables, self.wishes, self._inventory(), self.now)
+        return self._orders_told(orders, held, calls)
+
+    def _confirm_approval(self) -> dict[str, t.Any]:
+        orders, held = conduct.confirm_approval(self.state, self.round["orders"], self._answers())
+        return self._orders_told(orders, held, [])
+
+    def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
+        known = {**self.round, "orders": orders}
+        found = known["decision"]["round"]
+        found["held"].update(held)
+        found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
+        return {
+            "text": json.dumps(known),
+            "orders": json.dumps(orders),
+            "calls": calls,
+            "acts": [host for host, one in orders.items() if one["acts"]],
+            "restores": [host for host, one in orders.items() if one["restore"]],
+        }
+
+    def _leftovers(self) -> dict[str, t.Any]:
+        orders = conduct.restored_only(self.hosts, self._variables(READ), self.wishes)
+        return {"text": json.dumps({"orders": orders}), "orders": json.dumps(orders), "restores": list(orders)}
+
+    def _record(self) -> dict[str, t.Any]:
+        found = self.round["decision"]["round"] if "decision" in self.round else None
+        variables = self._variables((*READ, *REGISTERED))
+        self.state, calls = conduct.record(
+            self.state, self.round["orders"], found, variables, self.options["wave"], self.now
+        )
+        again, pause = False, 0
+        if found is not None:
+            again, pause = conduct.goes_on(self.state, found, self.hosts, self.wishes, self.now)
+        return self._told(calls=calls, again=again, pause=pause)
+
+    def _sum_up(self) -> dict[str, t.Any]:
+        run = {**self.state, "ended_at": iso_time(self.now)}
+        return {**run_summary(run, self.state["outcomes"], self.state["plan"])}

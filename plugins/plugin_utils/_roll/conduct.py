@@ -1,0 +1,405 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run from its beginning to its end: begin, plan, check a batch, decide, order, confirm, record, sum up. Pure.
+
+Each takes what the run knows and what its hosts have said since, and returns what is to be done next. The playbooks do
+it. Hosts are known by what is in their variables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import may_approve_now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import (
+    Answers,
+    approval_notes,
+    calls_for,
+    drain_notes,
+    mark_of,
+    verdicts_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import drain_states, returned, wave_orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.outcomes import wave_outcomes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import remembered_only
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round, next_round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+    BAD_STATES,
+    Fence,
+    LeaseCall,
+    Order,
+    PlanData,
+    RunState,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
+
+HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
+# A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
+SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """What is asked of the rest of the inventory, and only where it matters, as it is costly."""
+
+    elsewhere: Callable[[], Mapping[str, Sequence[str]]]
+    inventory_of: Callable[[Sequence[str]], HostVars]
+
+
+class Check(t.TypedDict):
+    wave: PlanData | None
+    stop: str
+    lines: list[str]
+    calls: list[LeaseCall]
+
+
+class Decision(t.TypedDict):
+    round: Round
+    fences: dict[str, Fence]
+    calls: list[LeaseCall]
+
+
+def begin(run_id: str, now: float, hosts: Sequence[str], groups: Mapping[str, str], lock_hosts: t.Any) -> RunState:
+    """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`."""
+    return {
+        "run_id": run_id,
+        "started_at": iso_time(now),
+        "hosts": list(hosts),
+        "number_of_pass": 0,
+        "plan": {},
+        "events": {},
+        "kept": {},
+        "outcomes": {},
+        "held": {},
+        "stopped": "",
+        "not_believed": [],
+        "keepers": lease_groups(groups, lock_hosts),
+        "lease_of": dict(groups),
+        "notes": [],
+        "records": [],
+        "unasked": {},
+        "waits_since": None,
+    }
+
+
+def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float) -> RunState:
+    """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
+    made = _made_plan(list(variables), variables, wishes, inventory, now, read_again=False)
+    made["lines"] = render_plan(made)
+    planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
+    wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
+    return {
+        **state,
+        "number_of_pass": state["number_of_pass"] + 1,
+        "plan": made,
+        "kept": {**state["kept"], **kept_of(variables, variables, now)},
+        # Events keep what was first planned for them.
+        "events": {**{event["id"]: event for event in planned}, **state["events"]},
+        # Kept, as the event may be over when the run is: then nobody took care of it.
+        "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
+    }
+
+
+def _made_plan(
+    hosts: Sequence[str], variables: HostVars, wishes: Wishes, inventory: Inventory, now: float, read_again: bool
+) -> PlanData:
+    return make_plan(
+        hosts,
+        variables,
+        wishes.policy,
+        max_at_once=wishes.max_at_once,
+        drained=with_journal(variables),
+        uncovered=wishes.uncovered,
+        elsewhere=inventory.elsewhere,
+        inventory_of=inventory.inventory_of,
+        read_again=read_again,
+        now=now,
+    )
+
+
+def for_the_plays(state: RunState, wishes: Wishes, now: float) -> dict[str, t.Any]:
+    """What `hosts:` and `serial:` of the plays are made of."""
+    waves = state["plan"].get("waves", ())
+    done = wishes.plan_only or bool(state["stopped"])
+    return {
+        "run_id": state["run_id"],
+        # With nothing but a plan asked for, the plan is the output.
+        "waves": [] if done else [wave["hosts"] for wave in waves],
+        # Whatever stopped the roll: a host whose event is gone belongs back in service.
+        "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state, now),
+        # Another look is worth it only after something was done.
+        "to_read": not state["plan"] or (not done and bool(waves)),
+        "vanished": vanished(state),
+    }
+
+
+def vanished(state: RunState) -> list[str]:
+    """What was handed over to Azure to be taken away is nobody's business any more."""
+    return [host for host, outcome in state["outcomes"].items() if outcome["state"] == "vanished"]
+
+
+def in_numbers(plan: PlanData) -> dict[str, t.Any]:
+    """What a plan holds, for later jobs."""
+    waves = plan["waves"]
+    deadlines = [wave["deadline"] for wave in waves if wave["deadline"]]
+    return {
+        "to_do": bool(waves or plan["restore_first"]),
+        "waves": len(waves),
+        "hosts": sum(len(wave["hosts"]) for wave in waves),
+        "events": len({event["id"] for wave in waves for event in wave["events"]}),
+        "restore_first": len(plan["restore_first"]),
+        "drained": plan["restore_first"][:MOST_HOSTS],
+        "unknown": len(plan["unknown"]),
+        "deadline": deadlines[0] if deadlines else None,
+    }
+
+
+def leftovers(state: RunState, now: float) -> list[str]:
+    """Hosts that a run left drained, whose event is gone, and on which nobody is at work."""
+    # The disk with the journal may be gone; then only other machines remember.
+    return [
+        host
+        for host in dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
+        if not _is_worked_on(state["kept"].get(host, {}), state["run_id"], now)
+    ]
+
+
+def _is_worked_on(kept: Mapping[str, t.Any], run_id: str, now: float) -> bool:
+    journal = kept.get("journal") or {"owner": run_id}
+    return journal["owner"] != run_id and journal["worked_on_until"] > now
+
+
+def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, str]:
+    """Group -> what went wrong there in this run. It stops its own group, not the others."""
+    if wishes.continue_after_failure:
+        return {}
+    found: dict[str, list[str]] = {}
+    for host, outcome in state["outcomes"].items():
+        if outcome["state"] in BAD_STATES:
+            why = f"{host}: {outcome.get('error') or outcome['state']}"
+            found.setdefault(grouping.group_of.get(host, ""), []).append(why)
+    return {group: "; ".join(causes) for group, causes in found.items()}
+
+
+def check(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> Check:
+    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a roll by itself."""
+    wave = next((wave for wave in state["plan"]["waves"] if set(wave["hosts"]) == set(batch)), None)
+    names = ", ".join(batch)
+    stop = ""
+    grouping = grouping_of(state["kept"])
+    if wave is None:
+        stop = (
+            f"The batch {names} is no wave of the plan: a host was lost, or the batches were changed from outside."
+            " Nothing more is touched."
+        )
+    elif len(wave["domains"]) > 1 and not wave["warnings"]:
+        stop = f"The batch {names} holds several domains: {', '.join(wave['domains'])}."
+    else:
+        failed = failures(state, wishes, grouping)
+        groups = {grouping.group_of[host] for host in batch if host in grouping.group_of}
+        if groups and groups <= set(failed):
+            causes = "; ".join(failed[group] for group in sorted(groups))
+            stop = f"Not begun, as an earlier wave went wrong ({causes})."
+    calls = [] if stop else calls_for(state, batch, grouping)
+    return {"wave": wave, "stop": stop, "lines": render_start({"wave": wave, "stop": stop}, now), "calls": calls}
+
+
+def decide(
+    state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, answers: Answers, now: float
+) -> Decision:
+    """What of a batch may go down now, from readings that are younger than the lease."""
+    batch = list(variables)
+    made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
+    kept = {**state["kept"], **kept_of(batch, variables, now)}
+    grouping = grouping_of(kept)
+    verdicts = verdicts_of(state, answers, "take")
+    unleased = verdicts.unleased(grouping)
+    state["notes"] = verdicts.notes(state["notes"])
+    roll = _roll(state, kept, variables, made, wishes, grouping, now)
+    found = next_round(made, batch, roll, unleased, state["unasked"])
+    fences = {
+        host: _fence(variables[host], found["drain_for"].get(host, []), wishes)
+        for host in (*found["drain"], *found["back"])
+    }
+    notes = drain_notes(found, state["run_id"], now)
+    return {"round": found, "fences": fences, "calls": calls_for(state, batch, grouping, notes)}
+
+
+def _roll(
+    state: RunState,
+    kept: Mapping[str, dict[str, t.Any]],
+    variables: HostVars,
+    made: PlanData,
+    wishes: Wishes,
+    grouping: Grouping,
+    now: float,
+) -> Roll:
+    planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    roll = model_of(
+        kept,
+        variables,
+        planned,
+        read_policy(wishes.policy),
+        state["outcomes"],
+        wishes.settings,
+        state["run_id"],
+        now,
+        notes=state["notes"],
+        records=state["records"],
+    )
+    return dataclasses.replace(roll, failures=failures(state, wishes, grouping))
+
+
+def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> Fence:
+    status = variables.get("maintenance_status") or {}
+    clock, journal = status.get("host_clock") or {}, status.get("journal") or {}
+    return {
+        "boot_id": clock.get("boot_id"),
+        "seconds": clock.get("seconds"),
+        "at_most": wishes.oldest_reading,
+        "owner": journal.get("run_id"),
+        "events": list(events),
+    }
+
+
+def order(
+    state: RunState, found: Round, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float
+) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
+    """What each host does after the drain; why events may not be approved now; what the keepers are told first."""
+    batch = list(variables)
+    drains = drain_states(found["drain"], variables)
+    kept = {**state["kept"], **kept_of(batch, variables, now)}
+    made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
+    grouping = grouping_of(kept)
+    roll = _roll(state, kept, variables, made, wishes, grouping, now)
+    newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    # An event that has started, grown or gone since is taken as it is now.
+    entries = [newest.get(entry["id"], entry) for entry in found["events"]]
+    held = {}
+    for entry in entries:
+        if entry["approvable"] and entry["status"] == "Scheduled":
+            verdict = may_approve_now(entry["id"], roll)
+            if not verdict.allowed and all(drains.get(host) in ("drained", "not_needed") for host in entry["hosts"]):
+                held[entry["id"]] = verdict.why
+    orders = wave_orders(
+        entries,
+        batch,
+        drains,
+        wishes.on_failed_drain,
+        later=found["later"],
+        stay=found["stay"],
+        back=found["back"],
+        not_now=held,
+    )
+    by_id = {entry["id"]: entry for entry in entries}
+    for host, one in orders.items():
+        sent = [*one["approve_drained"], *one["approve_as_is"]]
+        one["drains"] = host in found["drain"]
+        one["together"] = sorted({name for event in sent for name in by_id[event]["hosts"]} | {host})
+        one["marks"] = [mark_of(by_id[event], now) for event in sent]
+        one["fence"] = _fence(variables[host], sent, wishes)
+    notes = approval_notes(
+        [by_id[mark["event"]] for one in orders.values() for mark in one["marks"]], state["run_id"], now
+    )
+    return orders, held, calls_for(state, batch, grouping, notes) if notes else []
+
+
+def confirm_drain(state: RunState, decision: Decision, answers: Answers) -> Decision:
+    """Only what a majority of the keepers was told is done."""
+    lost = verdicts_of(state, answers, "renew").lost
+    found = decision["round"]
+    out = {host for host in (*found["drain"], *found["back"]) if state["lease_of"].get(host, "") in lost}
+    if not out:
+        return decision
+    why = next(iter(lost.values()))
+    gone = [entry["id"] for entry in found["events"] if not out.isdisjoint(entry["hosts"])]
+    return {
+        **decision,
+        "round": {
+            **found,
+            "events": [entry for entry in found["events"] if entry["id"] not in gone],
+            "drain": [host for host in found["drain"] if host not in out],
+            "back": [host for host in found["back"] if host not in out],
+            "stay": [host for host in found["stay"] if host not in out],
+            "later": [*found["later"], *sorted(out)],
+            "held": {**found["held"], **dict.fromkeys(gone, why)},
+            "again": True,
+        },
+    }
+
+
+def confirm_approval(
+    state: RunState, orders: dict[str, Order], answers: Answers
+) -> tuple[dict[str, Order], dict[str, str]]:
+    """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
+    lost = verdicts_of(state, answers, "renew").lost
+    held: dict[str, str] = {}
+    for host, one in orders.items():
+        why = lost.get(state["lease_of"].get(host, ""))
+        sent = [*one["approve_drained"], *one["approve_as_is"]]
+        if why and sent:
+            held.update(dict.fromkeys(sent, why))
+            one["approve_drained"], one["approve_as_is"], one["marks"], one["restore"] = [], [], [], False
+            one["wait"] = [event for event in one["wait"] if event not in sent]
+            one["acts"] = bool(one["wait"])
+            one["stays"] = one["drain"] == "drained"
+            one["later"] = not one["stays"] and not one["acts"]
+    return orders, held
+
+
+def record(
+    state: RunState, orders: Mapping[str, Order], found: Round | None, variables: HostVars, wave: int, now: float
+) -> tuple[RunState, list[LeaseCall]]:
+    """What became of the hosts of a round, and whose notes are of no use any more."""
+    outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
+    kept = {**state["kept"], **kept_of(variables, variables, now)}
+    back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
+    noted = {note["host"] for note in state["notes"]}
+    waits = found is not None and found["waits"]
+    after: RunState = {
+        **state,
+        "outcomes": outcomes,
+        "kept": kept,
+        "held": {**state["held"], **(found["held"] if found else {})},
+        "notes": [note for note in state["notes"] if note["host"] not in back],
+        "records": [kept for kept in state["records"] if outcomes.get(kept["host"], {}).get("state") != "restored"],
+        "waits_since": (state["waits_since"] or now) if waits else None,
+    }
+    forget = [host for host in back if host in noted]
+    return after, calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+
+
+def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes, now: float) -> tuple[bool, int]:
+    """Whether the batch has another round, and how long to pause before it."""
+    bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
+    if bad and not wishes.continue_after_failure:
+        return False, 0
+    if found["again"]:
+        return True, 0
+    if not found["waits"]:
+        return False, 0
+    since = state["waits_since"] or now
+    if now - since >= (wishes.healthy_timeout if found["waits_for_service"] else wishes.patience):
+        return False, 0
+    return True, SHORTEST_PAUSE + secrets.randbelow(LONGEST_PAUSE - SHORTEST_PAUSE + 1)
+
+
+def restored_only(batch: Sequence[str], variables: HostVars, wishes: Wishes) -> dict[str, Order]:
+    """For hosts that an earlier run left drained and that nothing is planned for any more."""
+    orders = {host: returned("drained") for host in batch}
+    for host, one in orders.items():
+        one["fence"] = _fence(variables[host], [], wishes)
+    return orders

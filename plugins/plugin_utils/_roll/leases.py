@@ -1,0 +1,121 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which leases a batch needs, whom to ask for them, what to write beside them, and what the answers mean. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Grouping
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+    LeaseCall,
+    MarkData,
+    NoteData,
+    RunState,
+)
+
+# Lease -> keeper -> what it answered.
+Answers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdicts:
+    by_lease: Mapping[str, LeaseVerdict]
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Lease -> why this run does not have it."""
+        return {lease: found.msg for lease, found in self.by_lease.items() if not found.held}
+
+    def unleased(self, grouping: Grouping) -> dict[str, str]:
+        """Group -> why nothing is begun there. A group may need several leases."""
+        lost = self.lost
+        return {
+            group.name: why
+            for group in grouping.groups
+            for why in [" ".join(lost[lease] for lease in _leases_of(group.leases) if lease in lost)]
+            if why
+        }
+
+    def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
+        """What the keepers of the leases that we have said last; of the others what was known before."""
+        held = [found for found in self.by_lease.values() if found.held]
+        if not held:
+            return list(known)
+        return [t.cast(NoteData, dict(note)) for found in held for note in found.notes]
+
+
+def verdicts_of(state: RunState, answers: Answers, deed: str) -> Verdicts:
+    return Verdicts({lease: verdict(lease, state["keepers"][lease], told, deed) for lease, told in answers.items()})
+
+
+def _leases_of(names: Iterable[str]) -> list[str]:
+    # The model speaks of the rest; the lease of hosts without a delivery group has no name.
+    return ["" if name == THE_REST else name for name in names]
+
+
+def calls_for(
+    state: RunState,
+    hosts: Sequence[str],
+    grouping: Grouping,
+    notes: Sequence[NoteData] = (),
+    forget: Sequence[str] = (),
+) -> list[LeaseCall]:
+    """One call for each keeper of each lease that these hosts need."""
+    groups = {grouping.group_of[host] for host in hosts if host in grouping.group_of}
+    needed = {lease for group in grouping.groups if group.name in groups for lease in _leases_of(group.leases)}
+    calls: list[LeaseCall] = []
+    for lease in sorted(needed):
+        own = [note for note in notes if state["lease_of"].get(note["host"], "") == lease]
+        gone = [host for host in forget if state["lease_of"].get(host, "") == lease]
+        calls += [
+            {"group": lease, "keeper": keeper, "notes": own, "forget": gone}
+            for keeper in state["keepers"].get(lease, ())
+        ]
+    return calls
+
+
+def drain_notes(found: Round, run_id: str, now: float) -> list[NoteData]:
+    kinds = {entry["id"]: str(entry["type"]) for entry in found["events"]}
+    return [
+        {
+            "host": host,
+            "events": found["drain_for"][host],
+            "type": next((kinds[event] for event in found["drain_for"][host] if event in kinds), ""),
+            "run": run_id,
+            "at": now,
+            "mark": None,
+        }
+        for host in found["drain"]
+        if found["drain_for"].get(host)
+    ]
+
+
+def approval_notes(entries: Iterable[Mapping[str, t.Any]], run_id: str, now: float) -> list[NoteData]:
+    notes: dict[tuple[str, str], NoteData] = {}
+    for entry in entries:
+        for host in entry["hosts"]:
+            notes[host, entry["id"]] = {
+                "host": host,
+                "events": [entry["id"]],
+                "type": str(entry["type"]),
+                "run": run_id,
+                "at": now,
+                "mark": mark_of(entry, now),
+            }
+    return list(notes.values())
+
+
+def mark_of(entry: Mapping[str, t.Any], now: float) -> MarkData:
+    return {
+        "event": entry["id"],
+        "hosts": list(entry["hosts"]),
+        "at": now,
+        "takes_down": not (entry["type"] == "Freeze" and entry["action"] == "approve"),
+        "vanishing": bool(entry["vanishing"]),
+    }

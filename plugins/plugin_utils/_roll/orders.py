@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each host of a wave does after the drain: approve what, wait for what, be returned to service or left. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import Order, Refusal
+
+
+def drain_states(drained: Iterable[str], variables: Mapping[str, Mapping[str, t.Any]]) -> dict[str, str]:
+    """What became of the drain of each host, one of DRAIN_STATES, from what it registered; `drained` were to be."""
+    due = set(drained)
+    return {host: _drain_state(host in due, known) for host, known in variables.items()}
+
+
+def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
+    status = known.get("maintenance_status") or {}
+    # Whoever can't be read can't be drained, whatever its neighbours say about its events.
+    if not isinstance(status.get("events"), list):
+        return "lost"
+    if not was_due:
+        return "drained" if status.get("journal") else "not_needed"
+    drain = known.get("drain_result") or {}
+    if drain.get("state") == "drained" and not drain.get("failed") and not drain.get("unreachable"):
+        return "drained"
+    # A host that went away in the middle of its drain is most likely being rebooted: it is waited for, not given up.
+    if drain.get("late") or drain.get("unreachable"):
+        return "late"
+    # The host did nothing: what the order was made from is no longer so. It is read again and gets its turn.
+    return "put_off" if drain.get("refused") else "failed"
+
+
+def wave_orders(
+    events: Sequence[Mapping[str, t.Any]],
+    batch: Sequence[str],
+    drains: Mapping[str, str],
+    on_failed_drain: str = "restore",
+    later: Iterable[str] = (),
+    stay: Iterable[str] = (),
+    back: Iterable[str] = (),
+    not_now: Iterable[str] = (),
+) -> dict[str, Order]:
+    """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
+
+    `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
+    not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those that
+    are brought back to service first; `not_now`: events that may not be approved now, whose hosts stay drained.
+    """
+    orders: dict[str, Order] = {host: empty_order(drains.get(host, "lost")) for host in batch}
+    # Who is read again first keeps the others of the event waiting, drained.
+    put_off = set(not_now) | {
+        event["id"] for event in events if any(drains.get(host) == "put_off" for host in event["hosts"])
+    }
+    for event in events:
+        hosts = [host for host in event["hosts"] if host in orders]
+        blocked = _blocked_by(event, hosts, drains)
+        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
+        too_late = any(drains.get(host) == "late" for host in hosts)
+        for host in hosts:
+            _give(orders[host], event, blocked, too_late, event["id"] in put_off)
+    waiting = {host for event in events if event["id"] in put_off for host in event["hosts"]}
+    for host, order in orders.items():
+        order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
+        order["later"] = host in waiting and order["drain"] == "not_needed" and not order["acts"]
+        order["restore"] = _is_restored(order, on_failed_drain)
+    for host in later:
+        if drains.get(host, "lost") != "lost":
+            orders[host] = _left_as_it_is()
+    for host in stay:
+        orders[host]["stays"] = orders[host]["drain"] == "drained"
+    for host in back:
+        orders[host] = returned("drained")
+    for host, order in orders.items():
+        if order["drain"] == "put_off":
+            orders[host] = _left_as_it_is()
+        order["restore"] = order["restore"] and not order["stays"]
+    return orders
+
+
+def _left_as_it_is() -> Order:
+    order = empty_order("not_needed")
+    order["later"] = True
+    return order
+
+
+def returned(drain: str) -> Order:
+    """For a host that is returned to service, and does nothing else."""
+    order = empty_order(drain)
+    order["restore"] = True
+    return order
+
+
+def empty_order(drain: str) -> Order:
+    return {
+        "drain": drain,
+        "drains": False,
+        "approve_drained": [],
+        "approve_as_is": [],
+        "together": [],
+        "marks": [],
+        "fence": None,
+        "wait": [],
+        "refused": [],
+        "blocked": {},
+        "vanishes": False,
+        "acts": False,
+        "restore": False,
+        "stays": False,
+        "later": False,
+    }
+
+
+def _blocked_by(event: Mapping[str, t.Any], hosts: Iterable[str], drains: Mapping[str, str]) -> list[str]:
+    """The hosts that keep the event from being approved: those that it touches and that are not drained."""
+    if event["action"] != "drain":
+        return [host for host in hosts if drains.get(host, "lost") == "lost"]
+    return [host for host in hosts if drains.get(host, "lost") not in ("drained", "put_off")]
+
+
+def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late: bool, not_now: bool) -> None:
+    if event["action"] == "ignore":
+        return
+    started = event["status"] != "Scheduled"
+    if not_now and not started and not blocked and not event["vanishing"]:
+        order["stays"] = order["stays"] or order["drain"] == "drained"
+        return
+    if not started and blocked:
+        order["blocked"][event["id"]] = blocked
+    elif not started and not_now:
+        # Azure takes the VM away when it is due, approved or not.
+        pass
+    elif not started and not event["approvable"]:
+        refusal: Refusal = {"id": event["id"], "uncovered": event["uncovered"]}
+        order["refused"].append({**refusal, **_contradiction(event)})
+    elif not started:
+        order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
+    if event["vanishing"]:
+        # Who is late for it is gone soon all the same: back in service it would only lose what it was given.
+        order["vanishes"] = order["vanishes"] or too_late or event["id"] not in order["blocked"]
+    elif event["id"] not in order["blocked"] or too_late:
+        order["wait"].append(event["id"])
+
+
+def _contradiction(event: Mapping[str, t.Any]) -> Refusal:
+    """Where hosts that one event names were read again and do not all show it: who does and who does not."""
+    if not event.get("not_believed_of"):
+        return {}
+    return {"why": who_shows_it(event["shown_by"], event["not_shown_by"])}
+
+
+def _is_restored(order: Order, on_failed_drain: str) -> bool:
+    if order["drain"] in ("lost", "not_needed") or order["vanishes"]:
+        return False
+    if order["blocked"] and not order["wait"]:
+        return on_failed_drain == "restore"
+    return True

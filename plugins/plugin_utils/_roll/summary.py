@@ -1,0 +1,168 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The end of a run: what was done, what happened to each host, and what is left. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import BAD_STATES, STAYS, Outcome
+
+_STATES = {
+    "restored": "Drained and restored",
+    "passed": "Went through it as they were",
+    "vanished": "Handed over to Azure, which takes them away",
+    "failed": "In service, but something went wrong",
+    "left_drained": "Still drained",
+    "lost": "Lost contact",
+}
+
+
+def run_summary(
+    run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_plan: Mapping[str, t.Any]
+) -> dict[str, t.Any]:
+    """`maintenance_run`: what was done about each event, what happened to each host, and what is left.
+
+    `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
+    """
+    # Who knows what an earlier run left behind there.
+    problems = last_plan.get("journal_problems", ())
+    left: dict[str, list[t.Any]] = {
+        "drained": sorted(
+            {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", STAYS)}
+            | set(last_plan.get("left_drained", ()))
+            | set(last_plan.get("already_drained", ()))
+        ),
+        "failed": sorted(
+            {host for host, outcome in outcomes.items() if _went_wrong(outcome)}
+            | {host for group in problems for host in group["hosts"]}
+        ),
+        "refused": _refusals(outcomes),
+        "not_run": [wave["hosts"] for wave in last_plan["waves"]],
+        "unknown": list(last_plan["unknown"]),
+        "not_believed": list(run.get("not_believed", ())),
+    }
+    summary: dict[str, t.Any] = {
+        "run_id": run["run_id"],
+        "started_at": run["started_at"],
+        "ended_at": run["ended_at"],
+        "waves_run": len(
+            {(outcome["number_of_pass"], outcome["wave"]) for outcome in outcomes.values() if outcome["wave"]}
+        ),
+        "events": _events(run.get("events", {}), outcomes),
+        "hosts": {host: _reported(outcome) for host, outcome in outcomes.items()},
+        "left": left,
+        "stopped": run.get("stopped", ""),
+    }
+    undone_events = {event["id"] for wave in last_plan["waves"] for event in wave.get("events", ())}
+    held = {event: why for event, why in run.get("held", {}).items() if event in undone_events}
+    # Without a single reading, nobody knows whether there is anything to do.
+    nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
+    undone = any(left[key] for key in ("drained", "failed", "refused", "not_run", "not_believed"))
+    unasked = list(run.get("unasked", {}).values())
+    summary["ok"] = not (undone or nothing_read or unasked or run.get("stopped"))
+    return {
+        **summary,
+        "lines": summary_lines({**summary, "held": held, "unasked": unasked}, last_plan.get("unread", ()), problems),
+        "artifact": run_artifact(summary),
+    }
+
+
+def _went_wrong(outcome: Outcome) -> bool:
+    return outcome["state"] in ("failed", "lost") or (outcome["state"] == "vanished" and bool(outcome.get("error")))
+
+
+def _reported(outcome: Outcome) -> dict[str, t.Any]:
+    state = "left_drained" if outcome["state"] == STAYS else outcome["state"]
+    told = {
+        "pass": outcome["number_of_pass"],
+        "wave": outcome["wave"],
+        "drained_at": outcome.get("drained_at"),
+        "restored_at": outcome.get("restored_at"),
+        "rebooted": outcome.get("rebooted"),
+        "error": outcome.get("error"),
+    }
+    return {"state": state, **{key: value for key, value in told.items() if value is not None}}
+
+
+def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
+    found: dict[str, dict[str, t.Any]] = {}
+    for outcome in outcomes.values():
+        for refusal in outcome["refused"]:
+            known = found.setdefault(refusal["id"].casefold(), {"id": refusal["id"]})
+            known.update((key, refusal[key]) for key in ("uncovered", "why") if key in refusal)
+    return list(found.values())
+
+
+def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
+    keys = ("type", "source", "not_before", "hosts", "action", "why")
+    moments = dict.fromkeys(("approved_at", "started_at", "over_at"))
+    found: dict[str, dict[str, t.Any]] = {
+        event_id: {**{key: event.get(key) for key in keys}, "approved_by": None, **moments, "outcome": "left alone"}
+        for event_id, event in known.items()
+    }
+    for outcome in outcomes.values():
+        for event_id, leader in outcome["leaders"].items():
+            found.setdefault(event_id, {})["approved_by"] = leader
+        for event_id, times in outcome.get("times", {}).items():
+            entry = found.setdefault(event_id, {})
+            # Every host of an event sees it for itself; what counts is who saw it first.
+            entry.update((name, min(at, entry.get(name) or at)) for name, at in times.items())
+        for event_id, seen in outcome["outcomes"].items():
+            found.setdefault(event_id, {})["outcome"] = "over" if seen == "gone" else seen
+        for refusal in outcome["refused"]:
+            entry = found.setdefault(refusal["id"], {})
+            entry["outcome"] = f"refused, {entry.get('outcome', '')}".rstrip(", ")
+        for event_id, hosts in outcome["blocked"].items():
+            found.setdefault(event_id, {})["outcome"] = f"not approved, {_listed(hosts)} not drained"
+    return found
+
+
+def summary_lines(
+    summary: Mapping[str, t.Any],
+    unread: Iterable[Mapping[str, t.Any]] = (),
+    journal_problems: Iterable[Mapping[str, t.Any]] = (),
+) -> list[str]:
+    """The end of a run in words: what was done, and what somebody has to look at."""
+    hosts, left = summary["hosts"], summary["left"]
+    counts = f"{summary['waves_run']} waves, {len(hosts)} hosts, {len(summary['events'])} events"
+    lines = [f"{counts}, {summary['started_at']} to {summary['ended_at']}."]
+    for state, words in _STATES.items():
+        names = [host for host, outcome in hosts.items() if outcome["state"] == state]
+        if names:
+            # What went well is counted; what somebody has to look at is named.
+            listed = _listed(names) if state in BAD_STATES else some_of(names, 8)
+            lines.append(f"{words}: {listed}.")
+    lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]
+    if summary["stopped"]:
+        lines.append(f"The roll was stopped. {summary['stopped']}")
+    lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
+    lines += [f"Not begun: event {event}, as {why}." for event, why in summary.get("held", {}).items()]
+    lines += [f"Not approved: event {refusal['id']}{_why_refused(refusal)}." for refusal in left["refused"]]
+    lines += [f"Not believed: {why}" for why in left["not_believed"]]
+    lines += [f"Not drained: {why}" for why in summary.get("unasked", ())]
+    if left["drained"]:
+        lines.append(
+            f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
+        )
+    lines += [
+        f"Not known whether an earlier run left it drained: {_listed(group['hosts'])}. {group['why']}"
+        for group in journal_problems
+    ]
+    lines += [f"Not read, so nothing is known about {_listed(group['hosts'])}. {group['why']}" for group in unread]
+    well = "All is well with the others." if left["unknown"] else "All is well."
+    lines.append(well if summary["ok"] else "Something is left to do, see above.")
+    return lines
+
+
+def _why_refused(refusal: Mapping[str, t.Any]) -> str:
+    touches = f", which also touches {_listed(refusal['uncovered'])}"
+    return f"{touches}: {refusal['why']}" if refusal.get("why") else touches
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
