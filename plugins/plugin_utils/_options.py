@@ -80,12 +80,30 @@ def approval_outcome_options() -> dict[str, t.Any]:
     return dict(wait_options(), sent=dict(type="list", elements="dict", required=True))
 
 
-def lock_options() -> dict[str, t.Any]:
+def lease_options() -> dict[str, t.Any]:
     return dict(
-        run_id=dict(type="str", required=True),
-        state=dict(type="str", default="present", choices=["present", "absent"]),
+        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
+        run_id=dict(type="str"),
+        note=dict(type="str", default=""),
         path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),
-        expires=dict(type="int", default=300),
-        wait=dict(type="int", default=0),
-        owner=dict(type="str", default=""),
+        group=dict(type="str", default=""),
+        seconds=dict(type="int", default=90),
+        notes=dict(type="list", elements="dict", default=[]),
+        forget=dict(type="list", elements="str", default=[]),
+    )
+
+
+def lease_keepers_options() -> dict[str, t.Any]:
+    return dict(
+        hosts=dict(type="list", elements="str", required=True),
+        lock_hosts=dict(type="list", elements="str"),
+    )
+
+
+def lease_verdict_options() -> dict[str, t.Any]:
+    return dict(
+        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
+        group=dict(type="str", default=""),
+        keepers=dict(type="list", elements="str", required=True),
+        results=dict(type="list", elements="dict", required=True),
     )

@@ -31,7 +31,8 @@ class KeptFile:
     def read(self):
         """Its bytes, or None where there is none."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # A pipe is not waited for.
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             if error.errno == errno.ENOENT:
                 return None
@@ -40,8 +41,12 @@ class KeptFile:
                     "The %s %s is a symbolic link, which is not followed: remove it" % (self.name, self.path)
                 ) from None
             raise self._failed("read", error) from None
-        with os.fdopen(descriptor, "rb") as kept:
+        try:
             self._check_owner(os.fstat(descriptor))
+        except self.error:
+            os.close(descriptor)
+            raise
+        with os.fdopen(descriptor, "rb") as kept:
             return kept.read(LARGEST_FILE + 1)
 
     def write(self, data, path=None):
@@ -74,7 +79,8 @@ class KeptFile:
     def make_folder(self):
         try:
             if not os.path.isdir(self.folder):
-                os.makedirs(self.folder, 0o700)
+                # Another process may make it at the same instant.
+                os.makedirs(self.folder, 0o700, exist_ok=True)
             status = os.stat(self.folder)
         except OSError as error:
             raise self._failed("written", error) from None

@@ -126,10 +126,37 @@ _OWNER = record(
         "user": message,
         "note": message,
         "taken_at": message,
-        "expires_at": message,
     },
-    {"seconds_left": whole_number, "reason": message},
+    {"seconds_left": whole_number, "reason": one_of(("dead", "expired"))},
 )
-LOCK = record(
-    {"held": flag, "changed": flag, "renewed": flag, "holder": maybe(_OWNER), "took_over_from": maybe(_OWNER)},
+# What a run is about to do to a host. What a keeper is given has the same shape as what it gives.
+NOTE = record(
+    {
+        "host": message,
+        "events": list_of(message),
+        "type": message,
+        "run": message,
+        "at": number,
+        "mark": maybe(
+            record(
+                {
+                    "event": message,
+                    "hosts": list_of(message),
+                    "at": number,
+                    "takes_down": flag,
+                    "vanishing": flag,
+                }
+            )
+        ),
+    }
+)
+LEASE = record(
+    {
+        "held": flag,
+        "changed": flag,
+        "renewed": flag,
+        "holder": maybe(_OWNER),
+        "took_over_from": maybe(_OWNER),
+        "notes": list_of(NOTE),
+    },
 )

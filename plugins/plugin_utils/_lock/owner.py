@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who holds a run lock: this run as an owner, and whether another owner still lives."""
+"""Who has a lease: this run as an owner, and whether another owner still lives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def this_run(run_id: str, note: str) -> dict[str, t.Any]:
     parent = multiprocessing.parent_process()
     pid = os.getppid()
     if parent is not None and parent.pid != pid:
-        raise RunHasEnded("The run that this task is part of was killed, so no lock is taken for it any more")
+        raise RunHasEnded("The run that this task is part of was killed, so no lease is taken for it any more")
     start, _dead = _process(pid)
     return {
         "run_id": run_id,
@@ -56,16 +56,16 @@ def is_dead(owner: Mapping[str, t.Any], controller: str) -> bool:
 
 
 def in_words(owner: Mapping[str, t.Any]) -> str:
-    """Such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, until ..."."""
-    note = f" ({_plain(owner['note'])})" if owner["note"] else ""
-    return (
-        f"run {_plain(owner['run_id'])} of {_plain(owner['user'])}@{_plain(owner['host'])}{note},"
-        f" since {_plain(owner['taken_at'])}, until {_plain(owner['expires_at'])} at the latest"
-    )
+    """Such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more"."""
+    told = {name: plain(owner.get(name, "?")) for name in ("run_id", "user", "host", "note", "taken_at")}
+    note = f" ({told['note']})" if told["note"] else ""
+    left = owner.get("seconds_left")
+    more = f", for {plain(left)} seconds more" if left is not None else ""
+    return f"run {told['run_id']} of {told['user']}@{told['host']}{note}, since {told['taken_at']}{more}"
 
 
-def _plain(text: t.Any) -> str:
-    # A record comes from a managed host: a terminal gets to see letters only.
+def plain(text: t.Any) -> str:
+    # What a managed host says: a terminal gets to see letters only.
     return "".join(letter if letter.isprintable() else "?" for letter in str(text))[:LONGEST_TEXT]
 
 

@@ -1,97 +1,148 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a lock that is kept on several hosts is held: by a majority of them, or not at all."""
+"""Whether a lease that is kept on several hosts is held: by a majority of them, or not at all. Pure."""
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import json
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import in_words
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import in_words, plain
 
-
-def choose_keepers(hosts: Iterable[str], count: int | None = None) -> list[str]:
-    """The first of these hosts, in an order that is the same for every run, so that two never wait for each other."""
-    return sorted(set(hosts), key=natural)[:count]
+TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
 
 
-def verdict(results: Sequence[Mapping[str, t.Any]], now: str, unbroken: bool = False) -> dict[str, t.Any]:
-    """What the results of run_lock on every keeper mean together.
+@dataclasses.dataclass(frozen=True)
+class LeaseVerdict:
+    """What the answers of all keepers of a group mean together."""
 
-    `now` is the time of the controller as in 2026-11-16T00:20:32Z. With `unbroken` only those keepers count that had
-    this run's lock already: where a majority did, nobody else can have had a majority since.
-    """
-    if not results:
+    group: str
+    # This run has the lease.
+    held: bool
+    # It is a new lease: somebody else may have had it before, so everything is read and planned again.
+    fresh: bool
+    # Who has it, in words; "" for nobody.
+    holder: str
+    # All that some keeper has. Two keepers may have different ones for a host: both count.
+    notes: tuple[Mapping[str, t.Any], ...]
+    # The keepers that could not be reached, or could not do it.
+    lost_keepers: tuple[str, ...]
+    # For the operator.
+    msg: str
+
+
+def verdict(group: str, keepers: Sequence[str], results: Mapping[str, Mapping[str, t.Any]], do: str) -> LeaseVerdict:
+    """`results` is keeper -> what the module lease said there. A keeper without a result can't be reached."""
+    if not keepers:
         raise ValueError("there is no keeper")
-    counted = "renewed" if unbroken else "held"
-    needed = len(results) // 2 + 1
-    keepers: dict[str, str] = {}
-    counts = 0
-    for result in results:
-        state = _state(result, now)
-        keepers[keeper_of(result)] = state
-        counts += state == "held" and bool(result.get(counted))
-    others = [result["holder"] for result in results if _state(result, now) == "busy"]
-    before = [result["took_over_from"] for result in results if result.get("took_over_from")]
-    held = counts >= needed
-    return {
-        "held": held,
-        "changed": any(result.get("changed") for result in results),
-        "keepers": keepers,
-        "holder": others[0] if others else None,
-        "took_over_from": before[0] if before else None,
-        "msg": _sentence(held, counts, needed, keepers, others, before, unbroken),
-    }
+    answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
+    needed = len(answers) // 2 + 1
+    held = do in (TAKE, RENEW) and sum(answer.counts for answer in answers.values()) >= needed
+    renewed = sum(answer.counts and answer.renewed for answer in answers.values())
+    found = LeaseVerdict(
+        group=group,
+        held=held,
+        # Where a majority was this run's all the time, nobody else can have had one.
+        fresh=held and renewed < needed,
+        holder=_holder(answers, held),
+        notes=_union(answers),
+        lost_keepers=tuple(keeper for keeper, answer in answers.items() if answer.lost),
+        msg="",
+    )
+    return dataclasses.replace(found, msg=_sentence(found, answers, needed, do))
 
 
-def keeper_of(result: Mapping[str, t.Any]) -> str:
-    """The host of one result of a loop. An item may be a list that begins with the host."""
-    item = result[result.get("ansible_loop_var", "item")]
-    return str(item if isinstance(item, str) else item[0])
+class _Answer:
+    """The answer of one keeper, or what became of it. Of any shape: what is not surely a yes is none."""
 
-
-def _state(result: Mapping[str, t.Any], now: str) -> str:
-    if result.get("unreachable"):
-        return "unreachable"
-    if "held" not in result:
-        return str(result.get("msg") or "no answer")
-    if not result["held"]:
-        return "busy" if result.get("holder") else "free"
-    # It was taken before we waited for another keeper, and may have ended since.
-    return "held" if result.get("good_until", "") > now else "expired"
-
-
-def _sentence(
-    held: bool,
-    counts: int,
-    needed: int,
-    keepers: Mapping[str, str],
-    others: Sequence[Mapping[str, t.Any]],
-    before: Sequence[Mapping[str, t.Any]],
-    unbroken: bool,
-) -> str:
-    where = ", ".join(f"{keeper}: {state}" for keeper, state in keepers.items())
-    if held:
-        over = ""
-        if before:
-            why = "whose process is dead" if before[0].get("reason") == "dead" else "which has expired"
-            over = f" It was taken over from {in_words(before[0])}, {why}."
-        return f"The run lock is held ({where}).{over}"
-    count = f"{counts} of {len(keepers)} keepers hold it for this run and it takes {needed} ({where})"
-    if unbroken:
-        since = f" Now it is held by {in_words(others[0])}." if others else ""
-        return (
-            f"This run has lost the run lock: {count}.{since} Another run may have been at work since. Start this one"
-            " again when no other is at work; if that repeats itself, raise maintenance_lock_expires"
+    def __init__(self, result: t.Any, do: str) -> None:
+        self.said: Mapping[str, t.Any] = result if isinstance(result, Mapping) else {}
+        self.lost = not isinstance(self.said.get("held"), bool) or bool(
+            self.said.get("failed") or self.said.get("unreachable")
         )
-    if others:
+        self.renewed = self.said.get("renewed") is True
+        self.counts = not self.lost and self.said["held"] and (self.renewed or do != RENEW)
+        holder = self.said.get("holder")
+        self.holder: Mapping[str, t.Any] | None = holder if isinstance(holder, Mapping) and not self.lost else None
+        self.state = self._state(do)
+
+    def _state(self, do: str) -> str:
+        if self.said.get("unreachable") or not self.said:
+            return "unreachable"
+        if self.lost:
+            return plain(self.said.get("msg") or "no answer")
+        if self.counts:
+            return "held"
+        if self.holder:
+            return "busy"
+        return "lapsed" if do == RENEW else "free"
+
+    @property
+    def notes(self) -> list[Mapping[str, t.Any]]:
+        notes = self.said.get("notes")
         return (
-            f"Another run is at work: the run lock is held by {in_words(others[0])}. Wait until that run has ended,"
+            [note for note in notes if isinstance(note, Mapping)] if isinstance(notes, list) and not self.lost else []
+        )
+
+
+def _holder(answers: Mapping[str, _Answer], held: bool) -> str:
+    """Who has most of the keepers: this run if it holds the lease, else who stands in its way."""
+    named = [answer.holder for answer in answers.values() if answer.holder and bool(answer.counts) == held]
+    if not named:
+        return ""
+    first = {_identity(holder): holder for holder in reversed(named)}
+    ((most, _count),) = collections.Counter(map(_identity, named)).most_common(1)
+    return in_words(first[most])
+
+
+def _identity(holder: Mapping[str, t.Any]) -> str:
+    return json.dumps([holder.get(name) for name in ("run_id", "controller", "host", "pid")], default=str)
+
+
+def _union(answers: Mapping[str, _Answer]) -> tuple[Mapping[str, t.Any], ...]:
+    found = {}
+    for answer in answers.values():
+        for note in answer.notes:
+            found.setdefault(json.dumps(note, sort_keys=True, default=str), note)
+    return tuple(found[text] for text in sorted(found))
+
+
+def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, do: str) -> str:
+    lease = f"lease of {plain(found.group)}" if found.group else "lease"
+    where = ", ".join(f"{keeper}: {answer.state}" for keeper, answer in answers.items())
+    if do == READ:
+        return f"The {lease} is held by {found.holder or 'nobody'} ({where})."
+    if do == RELEASE:
+        return f"The {lease} is given back ({where})."
+    if found.held:
+        return f"The {lease} is held ({where}).{_taken_over(answers)}"
+    ours = sum(bool(answer.counts) for answer in answers.values())
+    count = f"{ours} of {len(answers)} lock hosts hold it for this run and it takes {needed} ({where})"
+    if len(answers) - len(found.lost_keepers) < needed:
+        both = " Of two lock hosts both are needed; one, or three, is better." if len(answers) == 2 else ""
+        return (
+            f"The {lease} can't be had: {count}.{both} Bring {', '.join(found.lost_keepers)} back, or name other hosts"
+            " in maintenance_lock_hosts, the same for every run"
+        )
+    if do == RENEW:
+        since = f" Now it is held by {found.holder}." if found.holder else ""
+        return f"This run has lost the {lease}: {count}.{since} Another run may have been at work since"
+    if found.holder:
+        return (
+            f"Another run is at work: the {lease} is held by {found.holder}. Wait until that run has ended,"
             f" or have this one wait for it with maintenance_lock_wait; {count}"
         )
-    return (
-        f"The run lock can't be taken: {count}. Bring the others back, or name other hosts in maintenance_lock_hosts,"
-        " the same for every run"
-    )
+    return f"The {lease} can't be had: {count}. Run again"
+
+
+def _taken_over(answers: Mapping[str, _Answer]) -> str:
+    for answer in answers.values():
+        before = answer.said.get("took_over_from")
+        if answer.counts and isinstance(before, Mapping):
+            why = "whose process is dead" if before.get("reason") == "dead" else "which has lapsed"
+            return f" It was taken over from {in_words(before)}, {why}."
+    return ""

@@ -12,6 +12,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import sh
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import checked, list_of, record, text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lease_parts import mark, note
 
 # On a busy machine the first values take their time.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,7 +21,7 @@ EVENT = {"id": "A1", "type": "Reboot", "resources": ["web"], "not_before": None,
 STEP = {"number": 1, "kind": "log", "arguments": {"message": "x"}, "before": {}, "status": "done", "event": "A1"}
 JOURNAL = {"version": 1, "state": "drained", "events": [EVENT], "steps": [STEP], "run_id": "r", "boot_id": None}
 OWNER = {
-    **dict.fromkeys(("run_id", "controller", "host", "process_start", "user", "note", "taken_at", "expires_at"), "x"),
+    **dict.fromkeys(("run_id", "controller", "host", "process_start", "user", "note", "taken_at"), "x"),
     "pid": 1,
 }
 ONE = {"changed": True, "done": ["x"], "remarks": [], "state": "drained", "boot_id": "b", "now": "n", "drained_at": "t"}
@@ -28,11 +29,18 @@ GOOD = {
     "EXCHANGE": {"changed": False, "answers": {"endpoint": "http://x", "events": SERVICE, "instance": None}},
     "JOURNAL": {"changed": False, "journal": JOURNAL, "boot_id": "b", "now": "n"},
     "STEP": {"changed": True, "results": [ONE, {"changed": False, "failed": True, "msg": "m"}], "journal": JOURNAL},
-    "LOCK": {"held": True, "changed": True, "renewed": False, "holder": OWNER, "took_over_from": None},
+    "LEASE": {
+        "held": True,
+        "changed": True,
+        "renewed": False,
+        "holder": OWNER,
+        "took_over_from": None,
+        "notes": [note("web-0"), note("web-0", mark=mark())],
+    },
 }
 FORBIDDEN = ("add_host", "add_group", "ansible_facts", "ansible_stats", "_ansible_no_log", "invocation", "exception")
 KEYS = st.sampled_from(
-    [*FORBIDDEN, "failed", "msg", "answers", "journal", "results", "held", "steps", "state", "events"]
+    [*FORBIDDEN, "failed", "msg", "answers", "journal", "results", "held", "steps", "state", "events", "notes", "mark"]
 )
 WORDS = st.text("ab{[#\u00e4\0", max_size=5)
 ANYTHING = st.recursive(

@@ -69,8 +69,8 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
             "maintenance_fan_out_keepers": "a-0,a-1,a-2",
         }
     assert "All 2 jobs ended well." in done.output
-    # Lock and word are given back.
-    assert sorted(path.suffix for path in tmp_path.glob("a-0.*")) == [".guard", ".guard"]
+    # Lease and word are given back.
+    assert list(tmp_path.glob("a-0.*")) == []
 
 
 def test_a_group_with_a_host_that_was_left_drained_gets_a_job_too(tmp_path, hosts, awx):
@@ -112,16 +112,16 @@ def test_jobs_with_other_variables_than_asked_for_get_no_word(tmp_path, hosts, a
 
 
 @pytest.mark.long
-def test_lock_and_word_are_renewed_in_turns(tmp_path, hosts, awx):
+def test_lease_and_word_are_renewed_in_turns(tmp_path, hosts, awx):
     awx.launches.looks_until_the_end = 9
     done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=2")
     assert done.code == 0, done.output
-    assert done.output.count("TASK [Renew the run lock on each keeper]") >= 2
+    assert done.output.count("TASK [Renew the lease on each lock host]") >= 2
     assert done.output.count("TASK [Leave the word on each keeper, or take it back]") >= 4
 
 
 @pytest.mark.long
-def test_a_job_that_fails_is_a_failure_and_the_lock_is_given_back(tmp_path, hosts, awx):
+def test_a_job_that_fails_is_a_failure_and_the_lease_is_given_back(tmp_path, hosts, awx):
     awx.launches.jobs_fail = True
     done = fan_out(tmp_path, hosts, awx)
     assert done.code == 2

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -38,7 +37,7 @@ def test_a_job_without_a_word_ends_and_touches_nothing(fleet):
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
 
-def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, template, tmp_path):
+def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, tmp_path):
     fleet.event_per_domain()
     inventory = fleet.inventory()
     path = collections_path()
@@ -50,8 +49,6 @@ def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, template, tmp_pat
             folder, ["ansible-playbook", "-i", str(inventory), f"maintenance.azure.{name}", *arguments], 300, **more
         )
 
-    # As awx_setup has it: the job that fans out holds the other file meanwhile, on the same hosts.
-    template["extra_vars"] = json.dumps({"maintenance_lock_path": str(tmp_path / "group.lock")})
     outputs = []
 
     def job(made):

@@ -12,6 +12,7 @@ import sys
 import pytest
 import ways
 from ansible_run import fleet_inventory, inventory, play
+from lease_parts import note
 from simulator_process import Simulator
 from sshd_process import SSHD, sshd
 
@@ -167,7 +168,10 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-LOCK = {"name": "Lock", "maintenance.azure.run_lock": {"run_id": "r", "path": "{{ inventory_dir }}/run.lock"}}
+LOCK = {
+    "name": "Lock",
+    "maintenance.azure.lease": {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock", "notes": [note()]},
+}
 
 
 def without_moments(value):
@@ -193,7 +197,7 @@ def test_what_keeps_a_journal_or_a_lock_does_the_same_both_ways(tmp_path):
         assert "step 2 (command) failed: sh ended with exit code 5" in run.of("Restore")["msg"]
         results = {name: without_moments(run.of(name)) for name in ("Drain", "Look", "Restore", "After")}
         outcomes[way] = json.loads(json.dumps(results).replace(str(folder), "FOLDER"))
-        outcomes[way]["lock"] = [run.of("Lock")[key] for key in ("held", "changed", "renewed")]
+        outcomes[way]["lock"] = [run.of("Lock")[key] for key in ("held", "changed", "renewed", "notes")]
         assert (folder / "marked").read_text() == "by the environment\n"
     assert outcomes["command"] == outcomes["module"]
 

@@ -41,11 +41,13 @@ EVERY_MODULE = (
     {"name": "Read", "maintenance.azure.scheduled_event_info": {}},
     {"name": "State", "maintenance.azure.host_state": {"journal": "{{ drain_journal }}"}},
     {"name": "Journal", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}},
-    {"name": "Lock", "maintenance.azure.run_lock": {"path": "{{ drain_journal }}.lock", "run_id": "r"}},
-    {
-        "name": "Unlock",
-        "maintenance.azure.run_lock": {"path": "{{ drain_journal }}.lock", "run_id": "r", "state": "absent"},
-    },
+    *(
+        {
+            "name": f"Lease, {deed}",
+            "maintenance.azure.lease": {"path": "{{ drain_journal }}.lock", "run_id": "r", "do": deed},
+        }
+        for deed in ("take", "renew", "release", "read")
+    ),
     {"name": "Drain", ROLE: {"name": "maintenance.azure.drain"}},
     {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"timeout": 5}},
     {"name": "Wait", "maintenance.azure.scheduled_event_wait": {"event_ids": ["A1"], "wait_timeout": 2, "timeout": 2}},
@@ -144,14 +146,14 @@ def test_an_answer_of_another_shape_is_a_clear_failure(tmp_path, simulator, text
         {"name": "Read", "maintenance.azure.scheduled_event_info": {}, "ignore_errors": True},
         {"name": "Journal", "maintenance.azure.drain_journal": {"path": f"{tmp_path}/j.json"}, "ignore_errors": True},
         {
-            "name": "Lock",
-            "maintenance.azure.run_lock": {"path": f"{tmp_path}/lock", "run_id": "r"},
+            "name": "Lease",
+            "maintenance.azure.lease": {"path": f"{tmp_path}/lock", "run_id": "r", "do": "take"},
             "ignore_errors": True,
         },
     ]
     told = play(tmp_path, hosts, *tasks, ANSIBLE_PIPELINING="1", PATH=liar.path(with_curl=False))
     assert liar.told()
-    for name in ("Read", "Journal", "Lock"):
+    for name in ("Read", "Journal", "Lease"):
         result = told.of(name)
         assert result["outcome"] == "failed"
         assert "answer" in result["msg"] or "gave no reason" in result["msg"], result

@@ -11,7 +11,7 @@ import socket
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lock_file as _lock_file
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
 from ansible_run import inventory, run
 
 PLAYBOOKS = ["collect", "drain_then_approve", "report"]
@@ -126,17 +126,17 @@ def test_no_permission_for_the_socket_of_haproxy(tmp_path):
     assert said.startswith(f"HAProxy can't be reached at its socket {path}: permission denied. Use become, or a socket")
 
 
-def test_no_permission_for_the_run_lock(tmp_path):
+def test_no_permission_for_the_lease(tmp_path):
     """The first thing that a run writes, and so the first that a forgotten become meets."""
     folder = tmp_path / "root's own"
     folder.mkdir(mode=0o700 if os.geteuid() == 0 else 0o500)
 
     def take():
         try:
-            return str(_lock_file.take(str(folder / "lock"), {}, 60))
-        except _lock_file.LockFileError as error:
+            return str(_lease_file.take(str(folder / "lock"), {}, 60))
+        except _lease_file.LeaseError as error:
             return str(error)
 
     assert as_an_ordinary_user(take).endswith(
-        "Permission denied. Use become, or set maintenance_lock_path to a path that this user may write"
+        "Permission denied. Use become, or set maintenance_lock_path to a path that this user may write, and run again"
     )

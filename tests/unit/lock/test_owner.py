@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who an owner is, whether it lives, and what several keepers mean together."""
+"""Who an owner is, and whether it lives."""
 
 from __future__ import annotations
 
@@ -20,27 +20,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner impo
     is_dead,
     this_run,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import choose_keepers, verdict
 
 FORK = multiprocessing.get_context("fork")
-NOW = "2026-11-16T00:00:32Z"
 HOLDER = {
     "run_id": "nightly",
     "user": "deploy",
     "host": "ctl1",
     "note": "job 7",
     "taken_at": "2026-11-16T00:00:00Z",
-    "expires_at": "2026-11-16T00:05:00Z",
 }
-HELD = {"held": True, "renewed": True, "changed": False, "good_until": "2026-11-16T00:05:00Z", "took_over_from": None}
-FRESH = {**HELD, "renewed": False, "changed": True}
-BUSY = {"held": False, "renewed": False, "changed": False, "holder": HOLDER, "took_over_from": None}
-AWAY = {"unreachable": True, "msg": "No route to host"}
-BROKEN = {"failed": False, "msg": "The lock file is damaged"}
-
-
-def results(*each):
-    return [{**result, "ansible_loop_var": "__k", "__k": f"k{number}"} for number, result in enumerate(each)]
 
 
 @pytest.fixture
@@ -125,65 +113,10 @@ def test_a_record_is_shown_as_letters_only():
     assert "\x1b" not in in_words({**HOLDER, "user": "\x1b[2J", "run_id": "a\nb"})
 
 
-def test_keepers_are_the_same_whatever_the_order():
-    assert choose_keepers(["web-10", "web-2", "web-1", "db", "web-2"], 3) == ["db", "web-1", "web-2"]
-    assert choose_keepers(["web-10", "web-2"]) == ["web-2", "web-10"]
-
-
-@pytest.mark.parametrize(
-    ("each", "held"),
-    [
-        ([FRESH], True),
-        ([BUSY], False),
-        ([FRESH, AWAY], False),
-        ([FRESH, FRESH], True),
-        ([FRESH, HELD, AWAY], True),
-        ([FRESH, AWAY, AWAY], False),
-        ([FRESH, BUSY, FRESH], True),
-        ([FRESH, BUSY, BROKEN], False),
-        ([FRESH, FRESH, AWAY, BROKEN], False),
-        ([FRESH, FRESH, FRESH, AWAY], True),
-        ([FRESH, {**FRESH, "good_until": NOW}, BUSY], False),
-    ],
-)
-def test_a_majority_holds_it(each, held):
-    assert verdict(results(*each), NOW)["held"] is held
-
-
-@pytest.mark.parametrize(
-    ("each", "held"), [([HELD, HELD, FRESH], True), ([HELD, FRESH, FRESH], False), ([HELD, HELD, AWAY], True)]
-)
-def test_a_renewal_is_unbroken_if_a_majority_was_still_ours(each, held):
-    assert verdict(results(*each), NOW, unbroken=True)["held"] is held
-
-
-def test_the_verdict_names_the_owner_and_every_keeper():
-    found = verdict(results(FRESH, BUSY, BUSY, AWAY, BROKEN), NOW)
-    assert found["keepers"] == {
-        "k0": "held",
-        "k1": "busy",
-        "k2": "busy",
-        "k3": "unreachable",
-        "k4": "The lock file is damaged",
-    }
-    assert (found["holder"], found["changed"]) == (HOLDER, True)
-    for part in (
-        "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z, until 2026-11-16T00:05:00Z at the latest",
-        "maintenance_lock_wait",
-        "1 of 5 keepers",
-        "it takes 3",
-    ):
-        assert part in found["msg"]
-
-
-def test_what_was_lost_and_what_was_taken_over_is_said():
-    assert "has lost the run lock" in verdict(results(FRESH, BUSY, BUSY), NOW, unbroken=True)["msg"]
-    over = verdict(results({**FRESH, "took_over_from": {**HOLDER, "reason": "dead"}}), NOW)
-    assert over["took_over_from"]["run_id"] == "nightly"
-    assert "taken over from run nightly" in over["msg"]
-    assert "maintenance_lock_hosts" in verdict(results(FRESH, AWAY, AWAY), NOW)["msg"]
-
-
-def test_no_keeper_is_no_lock():
-    with pytest.raises(ValueError, match="no keeper"):
-        verdict([], NOW)
+def test_an_owner_in_words():
+    assert in_words(HOLDER) == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z"
+    assert in_words({**HOLDER, "note": "", "seconds_left": 83}).endswith(
+        "deploy@ctl1, since 2026-11-16T00:00:00Z, for 83 seconds more"
+    )
+    # A liar leaves something out.
+    assert in_words({}) == "run ? of ?@? (?), since ?"

@@ -1,0 +1,70 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of lease."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Unexpected, list_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import READ, RENEW, TAKE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_options
+
+LEASE_FILE = HostHalf("lease_file", _lease_file, shapes.LEASE, private=False)
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        options = self._checked_options()
+        request = {
+            "path": group_path(options["path"], options["group"]),
+            **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
+        }
+        if options["do"] != READ:
+            request["me"] = self._owner(options)
+        return wrap_var(self._ask(request, task_vars or {}))
+
+    def _checked_options(self) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=lease_options())
+        if options["do"] != READ and not (options["run_id"] or "").strip():
+            raise AnsibleActionFail("run_id is empty: give a name for this run")
+        if not options["path"].startswith("/"):
+            raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
+        if options["seconds"] < 1:
+            raise AnsibleActionFail(f"seconds must be 1 or more, not {options['seconds']}")
+        if options["do"] not in (TAKE, RENEW) and (options["notes"] or options["forget"]):
+            raise AnsibleActionFail("notes are written and forgotten with take and renew only, as that needs the lease")
+        try:
+            options["notes"] = list_of(shapes.NOTE)(options["notes"])
+        except Unexpected as error:
+            raise AnsibleActionFail(f"notes{error}") from None
+        return options
+
+    @staticmethod
+    def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
+        try:
+            return this_run(options["run_id"], options["note"])
+        except RunHasEnded as error:
+            raise AnsibleActionFail(str(error)) from None
+
+    def _ask(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """One look at the keeper; a second one if the owner is seen to be dead."""
+        result = LEASE_FILE.run(self, request, task_vars)
+        if request["do"] != TAKE or result.get("failed") or result["held"] or not result["holder"]:
+            return result
+        if not is_dead(result["holder"], request["me"]["controller"]):
+            return result
+        return LEASE_FILE.run(self, {**request, "replace": result["holder"]}, task_vars)

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stands in a lock file: a lease, and notes. Read with suspicion.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import calendar
+import json
+import math
+import time
+
+VERSION = 2
+OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")
+# Who an owner is. Two runs that were given the same run_id are still two.
+IDENTITY = ("run_id", "controller", "host", "pid", "process_start")
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def parsed(content):
+    """The lease, or None, and the notes. Raises ValueError for all that is not surely one of ours."""
+    try:
+        found = json.loads(content.decode("utf-8"), parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("nested without end") from None
+    if not isinstance(found, dict):
+        raise ValueError("no record")
+    if "version" not in found:
+        return _former(found), []
+    if found["version"] != VERSION:
+        raise ValueError("of another version")
+    return _lease(found.get("lease")), _notes(found.get("notes"))
+
+
+def data_of(lease, notes):
+    return dict(version=VERSION, lease=lease, notes=notes)
+
+
+def granted(me, seconds, moment, taken_at=None):
+    """The lease as it is written. It is counted from now."""
+    return dict(
+        {name: me[name] for name in OWNER},
+        taken_at=taken_at or time.strftime(_TIME, time.gmtime(moment.wall)),
+        boot_id=moment.boot_id,
+        counted_from=moment.uptime,
+        seconds=seconds,
+    )
+
+
+def seconds_left(lease, moment):
+    """For how long it still keeps others out: 0 or less where it has lapsed."""
+    if "expires_at" in lease:
+        return _seconds_of(lease["expires_at"]) - moment.wall
+    if _of_another_boot(lease, moment):
+        # It was granted before this boot. Whoever had a majority counts on it for so long, though this keeper was away.
+        return lease["seconds"] - moment.uptime
+    return lease["counted_from"] + lease["seconds"] - moment.uptime
+
+
+def is_of(lease, who):
+    return all(lease[name] == who.get(name) for name in IDENTITY)
+
+
+def told(lease):
+    """What others get to know of it."""
+    return {name: lease[name] for name in OWNER + ("taken_at",)}
+
+
+def merged(notes, added, forget):
+    """One note for what is drained and one for what is approved, for each host. What is added comes last, and wins."""
+    kept = {_key(note): note for note in notes if note["host"] not in forget}
+    kept.update((_key(note), note) for note in added)
+    return [kept[key] for key in sorted(kept)]
+
+
+def _key(note):
+    return (note["host"], note["mark"] is not None)
+
+
+def _of_another_boot(lease, moment):
+    if lease["boot_id"] and moment.boot_id and lease["boot_id"] != moment.boot_id:
+        return True
+    # A container that was started again has the boot id of its machine, and counts from its own start.
+    return moment.uptime < lease["counted_from"]
+
+
+def _lease(found):
+    if found is None:
+        return None
+    _check(found, dict(dict.fromkeys(OWNER, str), pid=int, taken_at=str, boot_id=str))
+    for name in ("counted_from", "seconds"):
+        _check_number(found.get(name))
+    return {name: found[name] for name in OWNER + ("taken_at", "boot_id", "counted_from", "seconds")}
+
+
+def _former(found):
+    """What earlier versions wrote: a lock that ends at a time of the wall clock."""
+    _check(found, dict(dict.fromkeys(OWNER, str), pid=int, taken_at=str, expires_at=str))
+    _seconds_of(found["expires_at"])
+    return {name: found[name] for name in OWNER + ("taken_at", "expires_at")}
+
+
+def _notes(found):
+    if not isinstance(found, list):
+        raise ValueError("no notes")
+    for note in found:
+        _check(note, dict(host=str, events=list, type=str, run=str))
+        _check_number(note.get("at"))
+        if note.get("mark", 0) is not None:
+            _check(note.get("mark"), dict(event=str, hosts=list, takes_down=bool, vanishing=bool))
+    return found
+
+
+def _check(found, types):
+    if not isinstance(found, dict):
+        raise ValueError("no record")
+    for name, kind in types.items():
+        if not isinstance(found.get(name), kind):
+            raise ValueError("no %s" % name)
+
+
+def _check_number(found):
+    if not isinstance(found, (int, float)) or isinstance(found, bool) or not math.isfinite(found):
+        raise ValueError("no number")
+
+
+def _no_number(word):
+    raise ValueError(word)
+
+
+def _seconds_of(text):
+    return calendar.timegm(time.strptime(text, _TIME))

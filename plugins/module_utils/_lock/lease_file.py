@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lease in a file of one keeper, and beside it the notes of those who had it.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer. How long a lease lasts is counted by
+this host's own uptime, so neither the clocks of the controllers matter nor whoever sets this one.
+"""
+
+import contextlib
+import math
+import os
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_content, uptime
+
+
+class LeaseError(Exception):
+    """The file does not tell who has the lease, or can't be written."""
+
+
+def carried_out(request, check_mode):
+    """The result of the module lease_file for its options."""
+    path = os.path.expanduser(os.path.expandvars(request["path"]))
+    more = dict(notes=request.get("notes") or [], forget=request.get("forget") or [], dry=check_mode)
+    try:
+        if request["do"] == "take":
+            return take(path, request["me"], request["seconds"], replace=request.get("replace"), **more)
+        if request["do"] == "renew":
+            return renew(path, request["me"], request["seconds"], **more)
+        if request["do"] == "release":
+            return release(path, request["me"], dry=check_mode)
+        return look(path)
+    except LeaseError as error:
+        return dict(failed=True, changed=False, msg=str(error))
+
+
+def take(path, me, seconds, notes=(), forget=(), replace=None, moment=None, dry=False):
+    """Get the lease for so many seconds, unless it is somebody else's and still runs.
+
+    `replace` is an owner who is known to be dead and does not count. One of our own that still runs is renewed.
+    """
+    with _opened(path, moment, dry) as kept:
+        running = kept.lease if kept.left > 0 else None
+        ours = running is not None and lease_content.is_of(running, me)
+        dead = running is not None and replace is not None and lease_content.is_of(running, replace)
+        if running and not ours and not dead:
+            return kept.result()
+        before = None
+        if kept.lease and not lease_content.is_of(kept.lease, me):
+            before = dict(lease_content.told(kept.lease), reason="dead" if dead else "expired")
+        kept.grant(me, seconds, notes, forget, taken_at=running["taken_at"] if ours else None)
+        return kept.result(held=True, renewed=ours, changed=not ours, took_over_from=before)
+
+
+def renew(path, me, seconds, notes=(), forget=(), moment=None, dry=False):
+    """Go on with a lease of ours that still runs. One that has lapsed is nobody's: somebody may have had it since."""
+    with _opened(path, moment, dry) as kept:
+        if kept.left <= 0 or not lease_content.is_of(kept.lease, me):
+            return kept.result()
+        kept.grant(me, seconds, notes, forget, taken_at=kept.lease["taken_at"])
+        return kept.result(held=True, renewed=True)
+
+
+def release(path, me, moment=None, dry=False):
+    """Give the lease back if it is ours. Whose it is otherwise is told, and is no error. The notes stay."""
+    with _opened(path, moment, dry) as kept:
+        ours = kept.lease is not None and lease_content.is_of(kept.lease, me)
+        if ours:
+            kept.write(None, kept.notes)
+        return kept.result(changed=ours)
+
+
+def look(path, moment=None):
+    with _opened(path, moment, dry=True) as kept:
+        return kept.result()
+
+
+@contextlib.contextmanager
+def _opened(path, moment, dry):
+    """Have the file for ourselves; what a dry run tells may be over when it is told."""
+    file = KeptFile(path, "lock file", "maintenance_lock_path", LeaseError)
+    if dry:
+        yield _Kept(file, moment, dry)
+        return
+    file.make_folder()
+    with file.locked():
+        yield _Kept(file, moment, dry)
+
+
+class _Kept:
+    """What is in the file at this moment."""
+
+    def __init__(self, file, moment, dry):
+        self.file = file
+        self.dry = dry
+        self.lease, self.notes = None, []
+        content = file.read()
+        if content is not None:
+            try:
+                self.lease, self.notes = lease_content.parsed(content)
+            except ValueError:
+                # Never taken for a free lease.
+                raise LeaseError(
+                    "The lock file %s does not tell who has the lease. Make sure that no run is at work, then remove it"
+                    % file.path
+                ) from None
+        # Looked at last: what waited for the file does not count it.
+        self.moment = moment or uptime.now()
+
+    @property
+    def left(self):
+        return lease_content.seconds_left(self.lease, self.moment) if self.lease else 0
+
+    def grant(self, me, seconds, notes, forget, taken_at):
+        lease = lease_content.granted(me, seconds, self.moment, taken_at)
+        self.write(lease, lease_content.merged(self.notes, notes, forget))
+
+    def write(self, lease, notes):
+        if not self.dry:
+            if lease or notes:
+                self.file.write(lease_content.data_of(lease, notes))
+            else:
+                self.file.remove()
+        self.lease, self.notes = lease, notes
+
+    def result(self, held=False, renewed=False, changed=False, took_over_from=None):
+        holder = None
+        if self.left > 0:
+            holder = dict(lease_content.told(self.lease), seconds_left=math.ceil(self.left))
+        return dict(
+            held=held,
+            renewed=renewed,
+            changed=changed,
+            holder=holder,
+            took_over_from=took_over_from,
+            notes=self.notes,
+        )

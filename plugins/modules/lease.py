@@ -1,0 +1,170 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: lease
+short_description: Take, renew, give back or read a lease that is kept on a managed host
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - Keeps two runs from beginning something at once, also runs from different controllers, with a lease in a file of a
+    managed host.
+  - The lease has an owner, which is one run of C(ansible-playbook), and lasts for some seconds. It is renewed only
+    while it still runs. One that has lapsed is a new lease, also for the same run, as somebody else may have had it.
+  - Beside the lease stand notes of what its holders were about to do to which host. They stay when it is given back.
+  - A lease whose owner is a process of the same controller that has died is taken over at once, any other when it has
+    lapsed.
+  - The managed host counts by its own uptime. What its clock or that of a controller shows does not matter.
+  - One host is one keeper. To have a lease that survives the loss of a host, delegate this task to each of a few hosts
+    and have M(maintenance.azure.lease_verdict) tell whether a majority of them gave it.
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+attributes:
+  check_mode:
+    support: full
+    details: Takes nothing, writes nothing and gives nothing back, and tells whether it could.
+  diff_mode:
+    support: none
+options:
+  do:
+    description:
+      - V(take) gets the lease if nobody has it, if it has lapsed, if its owner is dead, or if it is this run's.
+      - V(renew) goes on with a lease of this run that still runs. With any other nothing is written, and no notes.
+      - V(release) gives it back if this run has it. A lease of somebody else stays as it is, and is no error.
+      - V(read) changes nothing and tells who has it, and the notes.
+    type: str
+    choices: [take, renew, release, read]
+    required: true
+  run_id:
+    description:
+      - A name for this run, for people. Two runs that have the same name are still two.
+      - Needed unless O(do=read).
+    type: str
+  note:
+    description: More about this run for people, such as the number of its job.
+    type: str
+    default: ""
+  path:
+    description:
+      - The file on the managed host. Its folder is made if it is missing.
+    type: str
+    default: /var/lib/azure-maintenance/run.lock
+  group:
+    description:
+      - Whose lease it is. Hosts of different delivery groups have different leases.
+      - The lease of a group with a name is in a file of its own beside O(path).
+    type: str
+    default: ""
+  seconds:
+    description: How long the lease lasts from now, with O(do=take) and O(do=renew).
+    type: int
+    default: 90
+  notes:
+    description:
+      - Notes to write, with O(do=take) and O(do=renew). One that is there for the same host is replaced; one with a
+        C(mark) and one without stand side by side.
+      - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
+        V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
+    type: list
+    elements: dict
+    default: []
+  forget:
+    description: Hosts whose notes are removed, before O(notes) are written, with O(do=take) and O(do=renew).
+    type: list
+    elements: str
+    default: []
+notes:
+  - The task does not fail where somebody else has the lease. Look at RV(held).
+  - A controller is the same if it runs the same boot of the same kernel, and has the same process ids. Two containers
+    on one machine are two controllers.
+  - Where the controller has no C(/proc), such as on macOS, a lease of a dead owner is only taken over when it has
+    lapsed.
+  - A lease from before a reboot of the keeper keeps others out until the keeper has been up for as long as it lasts.
+seealso:
+  - module: maintenance.azure.lease_verdict
+"""
+
+EXAMPLES = r"""
+- name: Take the lease
+  maintenance.azure.lease:
+    do: take
+    run_id: "{{ maintenance_run_id }}"
+    note: "job {{ awx_job_id | default('by hand') }}"
+  delegate_to: bastion
+  run_once: true
+  register: lease
+  failed_when: not lease.held
+
+- name: Write down what is about to be done
+  maintenance.azure.lease:
+    do: renew
+    run_id: "{{ maintenance_run_id }}"
+    notes:
+      - host: web-3
+        events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
+        type: Reboot
+        run: "{{ maintenance_run_id }}"
+        at: 1794787232
+        mark: null
+  delegate_to: bastion
+  run_once: true
+  register: lease
+  failed_when: not lease.held
+
+- name: Give it back
+  maintenance.azure.lease:
+    do: release
+    run_id: "{{ maintenance_run_id }}"
+  delegate_to: bastion
+  run_once: true
+"""
+
+RETURN = r"""
+changed:
+  description: The lease was newly taken, or was given back. Renewing it is no change.
+  type: bool
+  returned: always
+held:
+  description: This run has the lease of this keeper now. In check mode, that it would have it.
+  type: bool
+  returned: success
+holder:
+  description: Who has the lease. V(null) if nobody has it, or if it has lapsed.
+  type: dict
+  returned: success
+  sample:
+    run_id: nightly-7
+    user: deploy
+    host: ctl1.example.com
+    note: job 4711
+    pid: 3012
+    process_start: "5187"
+    controller: 9d5b3c1e8a7f46021f7c6a90d3e5b284
+    taken_at: "2026-11-16T00:20:32Z"
+    seconds_left: 90
+notes:
+  description: All notes that the keeper has now.
+  type: list
+  elements: dict
+  returned: success
+  sample:
+    - host: web-3
+      events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
+      type: Reboot
+      run: nightly-7
+      at: 1794787232
+      mark:
+renewed:
+  description: The lease was this run's and still ran, so nobody else had it here since.
+  type: bool
+  returned: success
+took_over_from:
+  description:
+    - Who had the lease before and did not give it back, and whether it had V(expired) or the owner was V(dead).
+  type: dict
+  returned: success
+"""
+
+# The work is done by plugins/action/lease.py, and on the keeper by lease_file.py.
