@@ -45,8 +45,8 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
         if options["seconds"] < 1:
             raise AnsibleActionFail(f"seconds must be 1 or more, not {options['seconds']}")
-        if options["do"] not in (TAKE, RENEW) and (options["notes"] or options["forget"]):
-            raise AnsibleActionFail("notes are written and forgotten with take and renew only, as that needs the lease")
+        if options["do"] not in (TAKE, RENEW) and options["notes"]:
+            raise AnsibleActionFail("notes are written with take and renew only, as that needs the lease")
         try:
             options["notes"] = list_of(shapes.NOTE)(options["notes"])
         except Unexpected as error:

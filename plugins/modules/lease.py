@@ -71,7 +71,9 @@ options:
     elements: dict
     default: []
   forget:
-    description: Hosts whose notes are removed, before O(notes) are written, with O(do=take) and O(do=renew).
+    description:
+      - Hosts whose notes are removed, before O(notes) are written, with O(do=take) and O(do=renew).
+      - With O(do=release) only the notes that this run has written itself, whether it still has the lease or not.
     type: list
     elements: str
     default: []

@@ -29,7 +29,7 @@ def carried_out(request, check_mode):
         if request["do"] == "renew":
             return renew(path, request["me"], request["seconds"], **more)
         if request["do"] == "release":
-            return release(path, request["me"], dry=check_mode)
+            return release(path, request["me"], forget=more["forget"], dry=check_mode)
         return look(path)
     except LeaseError as error:
         return dict(failed=True, changed=False, msg=str(error))
@@ -62,12 +62,17 @@ def renew(path, me, seconds, notes=(), forget=(), moment=None, dry=False):
         return kept.result(held=True, renewed=True)
 
 
-def release(path, me, moment=None, dry=False):
-    """Give the lease back if it is ours. Whose it is otherwise is told, and is no error. The notes stay."""
+def release(path, me, forget=(), moment=None, dry=False):
+    """Give the lease back if it is ours. Whose it is otherwise is told, and is no error.
+
+    The notes stay, but for those that this run itself has written about hosts in `forget`: it has returned them to
+    service since, and needs no lease to say so.
+    """
     with _opened(path, moment, dry) as kept:
         ours = kept.lease is not None and lease_content.is_of(kept.lease, me)
-        if ours:
-            kept.write(None, kept.notes)
+        notes = [note for note in kept.notes if note["host"] not in forget or note["run"] != me["run_id"]]
+        if ours or notes != kept.notes:
+            kept.write(None if ours else kept.lease, notes)
         return kept.result(changed=ours)
 
 

@@ -94,7 +94,9 @@ def make_plan(
     to_do = [seen for seen in seen_events if entries[seen.id]["action"] != "ignore"]
     busy_set = {host for seen in to_do for host in seen.hosts}
     busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
-    waves = arrange(busy, host_vars, to_do, limit)
+    out = set(drained)
+    # What is out comes first: it keeps all other domains of its group waiting.
+    waves = sorted(arrange(busy, host_vars, to_do, limit), key=lambda wave: out.isdisjoint(wave["hosts"]))
     # Nothing is done for them; but what has begun for them by their own word is not over.
     begun = {
         host
@@ -113,7 +115,7 @@ def make_plan(
         "not_believed": doubts,
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
-        **_leftovers(set(drained), ordered, busy_set, unread_set | begun),
+        **_leftovers(out, ordered, busy_set, unread_set | begun),
     }
 
 

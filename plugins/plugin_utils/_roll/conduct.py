@@ -49,6 +49,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes imp
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
 SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
+# How often the playbook reads all hosts and goes through the batches.
+PASSES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -368,7 +370,8 @@ def record(
     kept = {**state["kept"], **kept_of(variables, variables, now)}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
     noted = {note["host"] for note in state["notes"]}
-    waits = found is not None and found["waits"]
+    # A round in which nobody did anything is one of waiting, whatever it was meant to be.
+    waits = found is not None and not any(one["acts"] or one["restore"] for one in orders.values())
     after: RunState = {
         **state,
         "outcomes": outcomes,
@@ -387,14 +390,21 @@ def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes,
     bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
     if bad and not wishes.continue_after_failure:
         return False, 0
-    if found["again"]:
-        return True, 0
-    if not found["waits"]:
+    since = state["waits_since"]
+    if since is None:
+        return found["again"], 0
+    if not (found["again"] or found["waits"]) or (found["waits"] and _others_come_first(state, batch)):
         return False, 0
-    since = state["waits_since"] or now
-    if now - since >= (wishes.healthy_timeout if found["waits_for_service"] else wishes.patience):
+    patience = wishes.healthy_timeout if found["waits_for_service"] else wishes.patience
+    if now - since >= patience:
         return False, 0
     return True, SHORTEST_PAUSE + secrets.randbelow(LONGEST_PAUSE - SHORTEST_PAUSE + 1)
+
+
+def _others_come_first(state: RunState, batch: Sequence[str]) -> bool:
+    """A later batch may have what this one waits for: it comes up again in the next pass, and the last one waits."""
+    waves = state["plan"]["waves"]
+    return state["number_of_pass"] < PASSES and bool(waves) and set(waves[-1]["hosts"]) != set(batch)
 
 
 def restored_only(batch: Sequence[str], variables: HostVars, wishes: Wishes) -> dict[str, Order]:

@@ -134,7 +134,9 @@ def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fl
 
 def test_a_journal_that_is_gone_is_told(fleet):
     """As after a Redeploy of a VM with an ephemeral disk."""
-    lose = f"(sleep 3; rm -f {fleet.journal('web-0')}) > /dev/null 2>&1 &"
+    journal = fleet.journal("web-0")
+    approved = f"grep -q '\"marks\": .*E0' {journal}"
+    lose = f"(until {approved}; do sleep 0.2; done; sleep 3; rm -f {journal}) > /dev/null 2>&1 &"
     own = {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}}
     fleet.host_vars["web-0"]["drain_steps"] = [own, {"command": {"drain": ["sh", "-c", lose]}}]
     fleet.simulator.add_event(id="E0", type="Redeploy", resources=["web-0"], dwell=8)
