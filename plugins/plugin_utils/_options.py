@@ -89,7 +89,11 @@ def state_options() -> dict[str, t.Any]:
 
 
 def approval_outcome_options() -> dict[str, t.Any]:
-    return dict(wait_options(), sent=dict(type="list", elements="dict", required=True))
+    return dict(
+        wait_options(),
+        sent=dict(type="list", elements="dict", required=True),
+        unsent=dict(type="list", elements="str", default=[]),
+    )
 
 
 def lock_options() -> dict[str, t.Any]:

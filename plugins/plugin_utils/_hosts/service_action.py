@@ -90,7 +90,6 @@ class ServiceAction(ActionBase):
             task_vars,
             unused=() if marks else ONLY_FOR_MARKS,
             first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
-            ends_with_the_run=marks,
         )
         if result.get("failed"):
             raise HostFailed(result)
