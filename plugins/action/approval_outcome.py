@@ -21,7 +21,7 @@ class ActionModule(WaitAction):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options = self.checked_wait(approval_outcome_options())
-        outcome = approval_outcome(options["sent"], self._waited(options, task_vars or {}))
+        outcome = approval_outcome(options["sent"], self._waited(options, task_vars or {}), options["unsent"])
         result = {**outcome, "changed": False}
         if outcome["error"]:
             result.update(failed=True, msg=outcome["error"])

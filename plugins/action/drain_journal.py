@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import journal_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-
-# What a step was given may be secret.
-JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal, complete_fence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 
 
 class ActionModule(ActionBase):
@@ -24,5 +22,16 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
+        task_vars = task_vars or {}
         _unused, options = self.validate_argument_spec(argument_spec=journal_options())
-        return wrap_var(JOURNAL.run(self, options, task_vars or {}))
+        host = str(self._task.delegate_to or task_vars["inventory_hostname"])
+        options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
+        if options["state"] == "unmark":
+            options["marks"] = self._not_sent(options["marks"])
+        return wrap_var(ask_journal(self, options, task_vars))
+
+    def _not_sent(self, marks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+        """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
+        election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(self._task.check_mode))
+        records = [(mark, election.record(mark["event"])) for mark in marks]
+        return [mark for mark, record in records if not record.sent_by and not record.unclear]

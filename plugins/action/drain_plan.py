@@ -11,13 +11,16 @@ import typing as t
 import uuid
 from collections.abc import Mapping
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import fence_options, service_to_ask
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, identity_of, numbered
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import (
     Item,
     StepOrders,
@@ -46,6 +49,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     work_to_restore,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),
@@ -57,6 +61,8 @@ OPTIONS = dict(
     reserve=dict(type="int", default=5),
     run_id=dict(type="str", default=""),
     seen=dict(type="dict"),
+    fence=fence_options(),
+    **service_to_ask(),
 )
 
 
@@ -73,6 +79,7 @@ class ActionModule(ActionBase):
         if self.options["timeout"] <= 0:
             raise AnsibleActionFail(f"timeout must be at least 1 second, not {self.options['timeout']}")
         self.options["run_id"] = self.options["run_id"] or str(uuid.uuid4())
+        self.fence = complete_fence(self.options, ApiVersions(constants.DEFAULT_LOCAL_TMP, self.host))
         try:
             self.folders = Folders.found(self.options["steps_path"], self._loader.get_basedir(), self.host)
             plan = self._drain() if self.options["direction"] == "drain" else self._restore()
@@ -170,7 +177,8 @@ class ActionModule(ActionBase):
                 first = orders_for(guess)
                 items = [] if asks_the_controller(first.plan["work"]) else ready(first.plan["work"])
         order = first.order_of(items, first.plan["deadline"] - time.time())
-        answer = first.ask({**order, "open": {"expected": guess["steps"] if guess else None, **more}})
+        opened = {"expected": guess["steps"] if guess else None, "fence": self.fence, **more}
+        answer = first.ask({**order, "open": opened})
         if answer.get("failed") or "journal" not in answer:
             message = answer.get("msg") or "the journal could not be opened"
             raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
@@ -233,4 +241,5 @@ class ActionModule(ActionBase):
             "begun_at": started_at,
             "deadline": end,
             "event_starts_at": deadline_at,
+            "fenced": self.fence is not None,
         }

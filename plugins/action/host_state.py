@@ -5,35 +5,25 @@
 
 from __future__ import annotations
 
-import shlex
 import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import select, warnings_about
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed, ServiceAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import (
+    NO_JOURNAL,
+    TELL_CLOCK,
+    probe,
+    told_clock,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import state_options
 
-JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
-NO_JOURNAL = "--maintenance.azure no journal--"
-
-
-def probe(path: str) -> str:
-    """A program for the shell that says so where it is certain that there is no journal, as nearly always.
-
-    It is certain if nothing has that name and the nearest folder above it that is there can be searched.
-    """
-    if not path.startswith("/") or "$" in path:
-        return ""
-    return f"""p={shlex.quote(path)}
-d=$p
-while d=${{d%/*}}; [ -n "$d" ] && [ ! -e "$d" ]; do :; done
-[ -e "$p" ] || [ -L "$p" ] || {{ [ -d "${{d:-/}}" ] && [ -x "${{d:-/}}" ] && echo '{NO_JOURNAL}'; }}
-"""
+NO_CLOCK: dict[str, t.Any] = {"boot_id": None, "seconds": None}
 
 
 class ActionModule(ServiceAction):
@@ -44,23 +34,40 @@ class ActionModule(ServiceAction):
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         options = self.checked_options(state_options())
-        curl = CurlHost(self, before=probe(options["journal"]))
+        # The clock first: what is read after it is never taken for newer than it is.
+        curl = CurlHost(self, before=TELL_CLOCK + probe(options["journal"]))
+        clock: dict[str, t.Any] | None = None
         try:
-            result = self._reading(options, task_vars, curl)
+            answers = self._answers(options, task_vars, curl)
+            clock = answers.get("clock")
+            result = self._reading(answers, options, task_vars)
         except HostFailed as failure:
             result = failure.result
         except AnsibleActionFail as failure:
             result = {"failed": True, "msg": str(failure)}
         journal: dict[str, t.Any] = {"journal": None}
         if NO_JOURNAL not in curl.said:
-            journal = JOURNAL.run(self, {"path": options["journal"], "state": "read"}, task_vars)
+            journal = ask_journal(self, {"path": options["journal"], "state": "read"}, task_vars)
         result["journal"] = journal.get("journal")
         result["journal_problem"] = journal["msg"] if journal.get("failed") else ""
+        result["host_clock"] = told_clock(curl.said) or clock or journal.get("clock") or NO_CLOCK
         return wrap_var(result)
 
-    def _reading(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost) -> dict[str, t.Any]:
-        everything = self.understand(self.ask_host(options, task_vars, curl), options["vm_name"])
+    def _answers(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost) -> dict[str, t.Any]:
+        if not options["this_host"]:
+            return self.ask_host(options, task_vars, curl)
+        return self.ask_host(options, task_vars, curl, with_instance=False)
+
+    def _reading(
+        self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
+    ) -> dict[str, t.Any]:
+        known = plain(options["this_host"]) or None
+        everything = self.understand(answers, str(known["vm_name"]) if known else options["vm_name"])
         status = select(everything, affecting="any")
+        if known:
+            status["this_host"] = known
         version = self.api_versions(task_vars).wanted(options)
         warnings = warnings_about(status) + self.version_warnings(options, task_vars)
-        return {"changed": False, "api_version": version, **status, **({"warnings": warnings} if warnings else {})}
+        digest = document_digest(answers["events"]["body"])
+        more = {"warnings": warnings} if warnings else {}
+        return {"changed": False, "api_version": version, **status, "document_sha256": digest, **more}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import typing as t
 
@@ -18,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained
     never_told,
     not_shown,
     ready_hosts,
+    unmarked_hosts,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Event, outcome_of
@@ -27,7 +29,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
@@ -45,6 +50,7 @@ class ActionModule(WaitAction):
         # Who talks to the service: with delegate_to it is not the host that the task is for.
         self.sender = str(self._task.delegate_to or self.task_vars["inventory_hostname"])
         service = HostService(self, self.options, self.task_vars)
+        service.marking = self._marking()
         approver = Approver(
             service=service,
             election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self._task.check_mode),
@@ -56,13 +62,18 @@ class ActionModule(WaitAction):
             others=self._vms_of_the_batch,
             timeout=self.options["timeout"],
             not_shown=self._not_shown,
+            unmarked=self._unmarked,
+            decided_on=self._decided_on(service),
+            first_sender=self._first_senders(),
+            in_a_roll=service.marking is not None,
             allow_uncovered=self.options["uncovered"] == "allow",
             insist=self.options["leader"] == "self",
             predict_only=self._task.check_mode,
             mind_lost_answers=self.options["wait_for"] != "nothing",
         )
         try:
-            approval = approver.run()
+            with ending_with_the_run() if service.marking else contextlib.nullcontext():
+                approval = approver.run()
         except Unreachable as error:
             raise AnsibleConnectionFailure(str(error)) from error
         except Unanswered as error:
@@ -79,6 +90,47 @@ class ActionModule(WaitAction):
         if options["drained"] is None:
             options["drained"] = [self.task_vars["inventory_hostname"]]
         return options
+
+    def _marking(self) -> dict[str, t.Any] | None:
+        """In a roll: what the host writes down and compares in the same command in which it sends."""
+        options = self.options
+        if not options["marks"]:
+            return None
+        for name in ("journal", "run_id", "fence"):
+            if not options[name]:
+                raise AnsibleActionFail(f"marks need {name} as well")
+        fence = complete_fence(options, self.api_versions(self.task_vars))
+        marks = plain(options["marks"])
+        return {"journal": options["journal"], "run_id": options["run_id"], "fence": fence, "marks": marks}
+
+    def _decided_on(self, service: HostService) -> Reading | None:
+        """What this run has read last, if that is what is to be judged. Without it, the host is read once more."""
+        if not self.options["reading"] or self.options["vm_name"] is not None:
+            return None
+        return service.earlier_reading(plain(self.task_vars.get("maintenance_status")))
+
+    def _first_senders(self) -> dict[str, str]:
+        """Event -> the first of its hosts that is still there. The others need not be asked who they are."""
+        batch = self.task_vars.get("ansible_play_batch", [])
+        found: dict[str, str] = {}
+        for mark in self.options["marks"]:
+            found.update((canonical_id(mark["event"]), str(host)) for host in mark["hosts"][:1] if host in batch)
+        return found
+
+    @functools.cached_property
+    def _unmarked_hosts(self) -> dict[str, list[str]]:
+        marks, variable = plain(self.options["marks"]), self.options["marks_in"]
+        if not marks or not variable:
+            return {}
+        hosts = sorted({str(host) for mark in marks for host in mark["hosts"]} - {self.sender})
+        results = {
+            host: plain(own.get(variable))
+            for host, own in needed_vars(hosts, self.task_vars["hostvars"], (), texts=(variable,)).items()
+        }
+        return unmarked_hosts(marks, self.sender, results, self.options["run_id"])
+
+    def _unmarked(self) -> dict[str, list[str]]:
+        return self._unmarked_hosts
 
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
@@ -160,6 +212,8 @@ class ActionModule(WaitAction):
             result["warnings"] = warnings
         if approval.left_to:
             result["left_to"] = approval.left_to
+        if approval.refused_by_host:
+            result["refused_by_host"] = approval.refused_by_host
         if failures:
             result["failed"] = True
         hints = self._hints() if approval.refused else []

@@ -20,12 +20,18 @@ extends_documentation_fragment:
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
   - maintenance.azure._service.wait
+  - maintenance.azure._fence.roll
 options:
   sent:
     description: The results of M(maintenance.azure.scheduled_event_approve).
     type: list
     elements: dict
     required: true
+  unsent:
+    description: Events that were to be approved and were not. They are not waited for, and it is not over.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -62,6 +68,15 @@ outcomes:
 over:
   description: Whether all that was waited for is over.
   type: bool
+  returned: always
+unsent:
+  description: As given.
+  type: list
+  elements: str
+  returned: always
+refused_by_host:
+  description: Why the host sent nothing, in one word, or null.
+  type: str
   returned: always
 error:
   description: What went wrong, or nothing.

@@ -15,6 +15,9 @@ description:
     it, which is what the module does by default.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._fence
+  - maintenance.azure._fence.service
+  - maintenance.azure._fence.marks
 attributes:
   check_mode:
     support: full
@@ -37,12 +40,16 @@ options:
       - V(step) writes O(steps) down.
       - V(drained) says that all steps are done, after O(steps) are written down.
       - V(mark) says that the approval of O(marks) begins, so that whoever reads it knows that they may start at any
-        moment. Where there is no journal, none is made.
+        moment. Where there is no journal, one with marks alone is made if O(fence) is given, and else none.
+      - V(unmark) takes those of O(marks) back that this run has set, with the same C(at), and that were not there before.
+        What a host of this run has sent, or may have sent, stays. A journal in which nothing is left is removed.
+      - V(take_over) makes this run the owner of the journal.
+      - V(forget) removes a journal with nothing drained.
       - V(restore) says that the steps are going to be undone. Where there is no journal, none is made.
       - V(close) keeps the journal as C(journal.last.json) beside it and removes it. It fails unless all steps are
         undone.
     type: str
-    choices: [read, begin, step, drained, mark, restore, close]
+    choices: [read, begin, step, drained, mark, unmark, restore, close, take_over, forget]
     default: read
   events:
     description: For O(state=begin), the events that are the reason, as in C(maintenance_status.events).
@@ -51,7 +58,8 @@ options:
     default: []
   run_id:
     description:
-      - Who writes. V(begin) and V(restore) make this run the owner of the journal, and other runs can't write any more.
+      - Who writes. V(begin), V(restore) and V(take_over) make this run the owner of the journal, and other runs can't
+        write any more. With O(fence), V(mark) does so too.
       - Nobody is refused where it is empty.
     type: str
     default: ""
@@ -82,25 +90,6 @@ options:
       error:
         description: Why it failed.
         type: str
-  marks:
-    description: For O(state=mark), the approvals that begin.
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      event:
-        description: Id of the event.
-        type: str
-        required: true
-      hosts:
-        description: The hosts that it names.
-        type: list
-        elements: str
-        required: true
-      at:
-        description: When, by the controller's clock, in seconds since 1970.
-        type: float
-        required: true
 """
 
 EXAMPLES = r"""
@@ -120,8 +109,15 @@ journal:
   returned: success
   contains:
     state:
-      description: V(draining), V(drained) or V(restoring).
+      description: V(draining), V(drained), V(restoring), or V(marked) where nothing was drained and an approval began.
       type: str
+    worked_on_for:
+      description: For how many seconds its owner is still at work on the host, unless it goes on. 0 where it is not.
+      type: float
+    marks:
+      description: The approvals that have begun.
+      type: list
+      elements: dict
     events:
       description: The events that are the reason.
       type: list
@@ -146,6 +142,14 @@ boot_id:
   description: The boot that the host is in now, or null where the system does not tell.
   type: str
   returned: success
+clock:
+  description: The host's own time, C(boot_id) and C(seconds) since then, or by its clock where it does not tell these.
+  type: dict
+  returned: success
+refused:
+  description: Why the host did nothing, in one word, see O(fence).
+  type: str
+  returned: when the host refuses
 now:
   description: The host's time in UTC.
   type: str

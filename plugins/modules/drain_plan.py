@@ -18,6 +18,8 @@ description:
     your own use the roles.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._fence
+  - maintenance.azure._fence.service
 attributes:
   check_mode:
     support: full
@@ -106,4 +108,8 @@ deadline:
   description: When the time for all this is over, in seconds since 1970.
   type: float
   returned: success
+refused:
+  description: Why the host did nothing, in one word, see O(fence).
+  type: str
+  returned: when the host refuses
 """

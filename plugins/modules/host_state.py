@@ -27,6 +27,11 @@ options:
     description: Path of the journal on the host.
     type: str
     default: /var/lib/azure-maintenance/journal.json
+  this_host:
+    description: >-
+      What an earlier reading of this run told in C(this_host). Then the service is asked for events alone, which is one
+      request less.
+    type: dict
 seealso:
   - module: maintenance.azure.scheduled_event_info
   - module: maintenance.azure.drain_journal
@@ -52,4 +57,14 @@ journal_problem:
   description: Why the journal could not be read, or nothing.
   type: str
   returned: always
+host_clock:
+  description: >-
+    The host's own time before it was asked. C(boot_id) is the boot it is in, C(seconds) those since then; where it does
+    not tell a boot, by its clock.
+  type: dict
+  returned: always
+document_sha256:
+  description: By what the event document is known again.
+  type: str
+  returned: success
 """

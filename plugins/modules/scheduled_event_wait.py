@@ -19,6 +19,7 @@ extends_documentation_fragment:
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
   - maintenance.azure._service.wait
+  - maintenance.azure._fence.roll
 notes:
   - In check mode the events are read once and nothing is waited for.
   - A VM that is meant to vanish (C(Preempt), C(Terminate)) is not waited for once it can't be reached any more.

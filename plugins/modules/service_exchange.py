@@ -45,11 +45,19 @@ options:
       expected:
         description: The event document that the approval was decided on.
         type: str
-        required: true
+      expected_sha256:
+        description: The digest of that document, in its place.
+        type: str
+      marking:
+        description: In a roll, what is written into the journal before it is sent, and what the host compares.
+        type: dict
       body:
         description: The body of the request.
         type: str
         required: true
+  renewal:
+    description: The C(path) of a journal and the C(run_id) of the run that is still at work on this host.
+    type: dict
 """
 
 EXAMPLES = r"""
@@ -91,8 +99,14 @@ def main():
             timeout=dict(type="int", required=True),
             approval=dict(
                 type="dict",
-                options=dict(expected=dict(type="str", required=True), body=dict(type="str", required=True)),
+                options=dict(
+                    expected=dict(type="str"),
+                    expected_sha256=dict(type="str"),
+                    body=dict(type="str", required=True),
+                    marking=dict(type="dict"),
+                ),
             ),
+            renewal=dict(type="dict"),
         ),
         supports_check_mode=True,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import fence_options, mark_options
 from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
     API_VERSIONS,
     AUTO,
@@ -49,6 +50,11 @@ def approve_options() -> dict[str, t.Any]:
         leader=dict(type="str", default="elect", choices=["elect", "self"]),
         wait_for=dict(type="str", default="accepted", choices=["nothing", "accepted", "started", "finished"]),
         wait_timeout=dict(type="int", default=900),
+        marks=mark_options(),
+        marks_in=dict(type="str"),
+        fence=fence_options(),
+        reading=dict(type="bool", default=False),
+        **_of_a_roll(),
     )
 
 
@@ -58,7 +64,13 @@ def wait_options() -> dict[str, t.Any]:
         event_ids=dict(type="list", elements="str", required=True),
         until=dict(type="str", default="finished", choices=["started", "finished"]),
         wait_timeout=dict(type="int", default=1800),
+        **_of_a_roll(),
     )
+
+
+def _of_a_roll() -> dict[str, t.Any]:
+    """The journal that the host has for this run, where it says with each reading that the run is still there."""
+    return dict(journal=dict(type="str"), run_id=dict(type="str", default=""))
 
 
 def report_options() -> dict[str, t.Any]:
@@ -73,11 +85,15 @@ def report_options() -> dict[str, t.Any]:
 
 
 def state_options() -> dict[str, t.Any]:
-    return dict(service_options(), journal=dict(type="str", default=DEFAULT_PATH))
+    return dict(service_options(), journal=dict(type="str", default=DEFAULT_PATH), this_host=dict(type="dict"))
 
 
 def approval_outcome_options() -> dict[str, t.Any]:
-    return dict(wait_options(), sent=dict(type="list", elements="dict", required=True))
+    return dict(
+        wait_options(),
+        sent=dict(type="list", elements="dict", required=True),
+        unsent=dict(type="list", elements="str", default=[]),
+    )
 
 
 def lease_options() -> dict[str, t.Any]:

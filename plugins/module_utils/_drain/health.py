@@ -23,7 +23,7 @@ SECONDS_PER_ASKING = 10
 
 def failed_check(host, check):
     """None when the check passes, else the sentence that says what is wrong."""
-    patience = Host(min(check["timeout"], host.left()))
+    patience = Host(min(check["timeout"], host.left()), contact=host.contact)
     answers = [""]
 
     def passes():

@@ -16,6 +16,8 @@ import time
 
 LARGEST_OUTPUT = 64 * 1024
 LINES_IN_A_COMPLAINT = 5
+# How soon a lost controller is noticed.
+SECONDS_BETWEEN_LOOKS = 1
 
 
 class StepError(Exception):
@@ -23,11 +25,15 @@ class StepError(Exception):
 
 
 class Host:
-    """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode."""
+    """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
 
-    def __init__(self, timeout, check_mode=False, clock=time.monotonic, sleep=time.sleep):
+    `contact` knows whether the controller is still there, see contact.py. Without one nobody asks.
+    """
+
+    def __init__(self, timeout, check_mode=False, clock=time.monotonic, sleep=time.sleep, contact=None):
         self.timeout = timeout
         self.check_mode = check_mode
+        self.contact = contact
         self.done = []
         self.warnings = []
         self._clock = clock
@@ -57,13 +63,29 @@ class Host:
                 )
             except OSError as error:
                 raise StepError("%s can't be run: %s" % (words[0], error.strerror or error)) from None
-            try:
-                code = process.wait(timeout=max(0.1, self.left()))
-            except subprocess.TimeoutExpired:
+            code = self._wait_for(process)
+            if code is None:
                 _kill_group(process)
-                raise StepError("%s did not end within %s and was killed" % (words[0], seconds(self.timeout))) from None
+                self._check_contact("%s was killed" % words[0])
+                raise StepError("%s did not end within %s and was killed" % (words[0], seconds(self.timeout)))
             output.seek(0)
             return code, output.read(LARGEST_OUTPUT).decode("utf-8", "replace").strip()
+
+    def _wait_for(self, process):
+        """Its exit code, or None where it did not end in its time, or in what is left of it without the controller."""
+        end = self._clock() + max(0.1, self.left())
+        while True:
+            left = end - self._clock()
+            if left <= 0 or (self.contact and self.contact.is_to_end_now()):
+                return process.poll()
+            try:
+                return process.wait(timeout=min(left, SECONDS_BETWEEN_LOOKS) if self.contact else left)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def _check_contact(self, so_far):
+        if self.contact and self.contact.is_lost():
+            raise StepError("%s: %s" % (self.contact.why, so_far))
 
     def must_run(self, command):
         code, output = self.run(command)
@@ -76,13 +98,15 @@ class Host:
             return
         if length > self.left():
             raise StepError("There is no time to wait %s %s" % (seconds(length), reason))
-        self._sleep(length)
+        end = self._clock() + length
+        self.wait_until(lambda: self._clock() >= end, interval=min(length, SECONDS_BETWEEN_LOOKS))
 
     def wait_until(self, question, interval=0.5):
         """Ask until the answer is true; False when the time is over."""
         while not question():
             if self.left() <= 0:
                 return False
+            self._check_contact("no longer waited for")
             self._sleep(min(interval, max(0.05, self.left())))
         return True
 

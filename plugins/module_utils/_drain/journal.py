@@ -14,9 +14,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"
-BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
-STATES = ("draining", "drained", "restoring")
+# One that is marked has no steps: nothing was drained, and the approval of its marks has begun.
+STATES = ("draining", "drained", "restoring", "marked")
 STATUSES = ("started", "done", "failed", "undone")
+# What a change returns in place of data: there is to be no journal any more.
+NO_MORE = {}
 
 
 class JournalError(Exception):
@@ -27,20 +29,18 @@ def utc_now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def boot_id():
-    """What Linux calls this boot, or None where there is no such thing."""
-    try:
-        with open(BOOT_ID_FILE) as boot_id_file:
-            return boot_id_file.read().strip() or None
-    except OSError:
-        return None
+def _fresh(state, boot, now):
+    data = {"version": VERSION, "state": state, "started_at": now, "drained_at": None, "steps": []}
+    data.update(events=[], boot_id=boot)
+    return data
 
 
 def begun(data, events, run_id, boot, now):
     """The journal of a drain that begins, or goes on. What is there already is kept."""
     if data is None:
-        data = {"version": VERSION, "state": "draining", "started_at": now, "drained_at": None, "steps": []}
-        data.update(events=[], boot_id=boot)
+        data = _fresh("draining", boot, now)
+    elif data["state"] == "marked":
+        data.update(state="draining", started_at=now)
     known = {_event_key(event) for event in data["events"]}
     data["events"] += [event for event in events if _event_key(event) not in known]
     # What was undone is as if it had never been done: its next drain looks at the host anew.
@@ -86,10 +86,38 @@ def recorded(data, records, now):
 
 
 def marked(data, marks):
-    """The journal of a host whose events are about to be approved: from here on they may start at any moment."""
-    known = {mark["event"].lower() for mark in marks}
-    kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in known]
-    return dict(data, marks=kept + list(marks))
+    """The journal of a host whose events are about to be approved: from here on they may start at any moment.
+
+    A mark that was there before says so with `again`: an earlier sending may have arrived, so it is not taken back.
+    """
+    known = {mark["event"].lower() for mark in data.get("marks", [])}
+    new = {mark["event"].lower() for mark in marks}
+    kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in new]
+    return dict(data, marks=kept + [dict(mark, again=mark["event"].lower() in known) for mark in marks])
+
+
+def marked_alone(run_id, boot, now):
+    """The journal of a host of which nothing was drained, before its first mark."""
+    return dict(_fresh("marked", boot, now), run_id=run_id)
+
+
+def unmarked(data, marks):
+    """The same without those of the marks that were set as they are given, and were not there before."""
+    taken_back = {(mark["event"].lower(), mark["at"]) for mark in marks}
+    kept = [
+        mark
+        for mark in data.get("marks", [])
+        if mark.get("again") or (mark["event"].lower(), mark.get("at")) not in taken_back
+    ]
+    return dict(data, marks=kept)
+
+
+def has_something_drained(data):
+    return data["state"] == "drained" or any(step["status"] != "undone" for step in data["steps"])
+
+
+def all_steps_are_done(data):
+    return all(step["status"] in ("done", "undone") for step in data["steps"])
 
 
 def all_drained(data, now):
@@ -126,16 +154,23 @@ class Journal:
         text = self.file.read()
         return None if text is None else self._understood(text)
 
-    def change(self, function, run_id=None):
-        """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is."""
+    def change(self, function, run_id=None, then=None):
+        """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is.
+
+        `then` is done with it before anybody else has his turn.
+        """
         if self.predict_only:
-            return function(self._of_run(self.read(), run_id))
+            return function(self._of_run(self.read(), run_id)) or None
         self.file.make_folder()
         with self.file.locked():
             data = function(self._of_run(self.read(), run_id))
-            if data is not None:
+            if data is NO_MORE:
+                self.file.remove()
+            elif data is not None:
                 self.file.write(data)
-        return data
+            if then:
+                then(data)
+        return data or None
 
     def close(self, run_id=None):
         """Keep the journal as the last one, and let it be none."""

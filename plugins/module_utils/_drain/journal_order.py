@@ -6,51 +6,98 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import os
-
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import DRAINED, Refused
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+    NO_MORE,
     Journal,
     JournalError,
     all_drained,
     begun,
-    boot_id,
+    has_something_drained,
     marked,
+    marked_alone,
     recorded,
+    unmarked,
     utc_now,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+
+# These decide by what the run has read, which must not be old. The others only need the journal to be as it was.
+OF_A_FRESH_READING = ("begin", "mark")
 
 
 def carried_out(request, check_mode):
     """The result of the module for its options."""
-    journal = Journal(os.path.expanduser(os.path.expandvars(request["path"])), predict_only=check_mode)
+    clock = _host_clock.told()
+    journal = Journal(expanded(request["path"]), predict_only=check_mode)
+    journal = OwnedJournal(journal, request.get("run_id") or "", request.get("fence"))
     state = request["state"]
     try:
         before = journal.read()
         after = _written(journal, request, before)
     except JournalError as error:
-        return {"failed": True, "changed": False, "msg": str(error)}
-    is_open = after is not None and state != "close"
-    changed = after != before if is_open else before is not None and state == "close"
-    return {"changed": changed, "journal": after if is_open else None, "boot_id": boot_id(), "now": utc_now()}
+        return failure_of(error)
+    after = None if state == "close" else after
+    result = {"changed": after != before, "journal": journal.with_who_is_at_work(after), "clock": clock}
+    result.update(boot_id=clock["boot_id"], now=utc_now())
+    return result
+
+
+def failure_of(error):
+    """A result of a module for a journal that can't be used, or a host that refuses."""
+    failure = {"failed": True, "changed": False, "msg": str(error)}
+    if isinstance(error, Refused):
+        failure["refused"] = error.word
+    return failure
 
 
 def _written(journal, request, before):
-    state, run_id, now = request["state"], request.get("run_id") or "", utc_now()
-    if state == "read" or (before is None and state in ("mark", "restore", "close")):
+    state, now = request["state"], utc_now()
+    makes_one = state in ("begin", "step", "drained") or (state == "mark" and journal.fence)
+    if state == "read" or (before is None and not makes_one and not journal.fence):
         return before
     if state == "close":
-        return journal.close(run_id)
-    if state == "begin":
-        return journal.change(lambda data: begun(data, request.get("events") or [], run_id, boot_id(), now))
-    if state == "mark":
-        return journal.change(lambda data: data and marked(data, request.get("marks") or []), run_id)
-    if state == "restore":
-        return journal.change(lambda data: data and dict(data, state="restoring", run_id=run_id))
+        return journal.close()
+    if journal.fence and state in OF_A_FRESH_READING:
+        _ask.check_that_events_are_shown(journal.fence)
 
-    def told(data):
+    def change(data):
+        return _changed(data, state, request, journal, now)
+
+    if state in ("begin", "restore", "take_over", "forget") or (state == "mark" and journal.fence):
+        return journal.take(change, may_be_old=state not in OF_A_FRESH_READING)
+    if state == "unmark":
+        journal.change_if_ours(change)
+        return journal.read()
+    return journal.change(change)
+
+
+def _changed(data, state, request, journal, now):
+    """What the journal holds after that; None leaves it as it is."""
+    run_id, boot = journal.run_id, _host_clock.boot_id()
+    if state == "begin":
+        return begun(data, request.get("events") or [], run_id, boot, now)
+    if state == "mark":
+        if data is None and journal.fence:
+            data = marked_alone(run_id, boot, now)
+        return data and marked(data, request.get("marks") or [])
+    if state in ("step", "drained"):
         if data is None:
             raise JournalError("There is no journal %s that steps could be written to" % journal.path)
         data = recorded(data, request.get("steps") or [], now)
         return all_drained(data, now) if state == "drained" else data
-
-    return journal.change(told, run_id)
+    if data is None:
+        return None
+    if state == "restore":
+        return dict(data, state="restoring", run_id=run_id)
+    if state == "take_over":
+        return dict(data, run_id=run_id)
+    if has_something_drained(data) and state == "forget":
+        raise Refused(DRAINED, "Something is drained on this host, so its journal %s is not removed" % journal.path)
+    if state == "unmark":
+        data = unmarked(data, request.get("marks") or [])
+    nothing_left = state == "forget" or not (data["marks"] or data["state"] != "marked")
+    return NO_MORE if nothing_left else data

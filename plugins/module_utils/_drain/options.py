@@ -3,13 +3,70 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of drain_step and drain_journal, for the host half and the controller half alike."""
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import AT_MOST
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH, STATUSES
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
+    API_VERSIONS,
+    AUTO,
+    DEFAULT_ENDPOINT,
+)
 
 # The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
 ORDER = "order"
 
 
-STATES_TO_WRITE = ["read", "begin", "step", "drained", "mark", "restore", "close"]
+STATES_TO_WRITE = [
+    "read",
+    "begin",
+    "step",
+    "drained",
+    "mark",
+    "unmark",
+    "restore",
+    "close",
+    "take_over",
+    "forget",
+]
+
+
+def fence_options():
+    """What a run knew when it decided; the host compares."""
+    return dict(
+        type="dict",
+        options=dict(
+            boot_id=dict(type="str"),
+            seconds=dict(type="float"),
+            at_most=dict(type="float", default=AT_MOST),
+            owner=dict(type="str"),
+            events=dict(type="list", elements="str", default=[]),
+            scheduled=dict(type="bool", default=False),
+            drained=dict(type="bool", default=False),
+            ask=dict(type="dict"),
+        ),
+    )
+
+
+def service_to_ask():
+    """Where the host asks whether the events of a fence are still there."""
+    return dict(
+        endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
+        api_version=dict(type="str", default=API_VERSIONS[-1], choices=list(API_VERSIONS) + [AUTO]),
+    )
+
+
+def mark_options():
+    return dict(
+        type="list",
+        elements="dict",
+        default=[],
+        options=dict(
+            event=dict(type="str", required=True),
+            hosts=dict(type="list", elements="str", required=True),
+            at=dict(type="float", required=True),
+            takes_down=dict(type="bool", default=True),
+            vanishing=dict(type="bool", default=False),
+        ),
+    )
 
 
 def journal_options():
@@ -28,16 +85,9 @@ def journal_options():
         events=dict(type="list", elements="dict", default=[]),
         run_id=dict(type="str", default=""),
         steps=dict(type="list", elements="dict", default=[], options=step),
-        marks=dict(
-            type="list",
-            elements="dict",
-            default=[],
-            options=dict(
-                event=dict(type="str", required=True),
-                hosts=dict(type="list", elements="str", required=True),
-                at=dict(type="float", required=True),
-            ),
-        ),
+        marks=mark_options(),
+        fence=fence_options(),
+        **service_to_ask()
     )
 
 

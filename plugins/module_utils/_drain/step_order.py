@@ -6,31 +6,51 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import contextlib
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
-    JournalError,
-    begun,
-    boot_id,
-    utc_now,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, begun, utc_now
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, Unhealthy
 
 
 def carried_out(order, check_mode):
     """The result of the module for an order."""
     runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode)
-    if order["perform"] == "steps":
-        return _several(order, runner)
     try:
-        return _one(order, runner, order["timeout"])
+        if order["perform"] == "steps":
+            return _several(order, runner)
+        with _in_contact(order, runner):
+            result = _one(order, runner, order["timeout"])
+        if _says_who_works(order, runner):
+            # What comes next is done by tasks, which say nothing themselves.
+            OwnedJournal(runner.journal, runner.run_id).renew(order.get("seconds_at_work"))
+        return result
     except (StepError, JournalError) as error:
         return _failure(error)
 
 
+def _says_who_works(order, runner):
+    return order.get("fenced") and runner.journal and not runner.check_mode
+
+
+@contextlib.contextmanager
+def _in_contact(order, runner):
+    """In a roll others are told that this host is worked on, for as long as the controller is there."""
+    if not _says_who_works(order, runner) or order["perform"] == "record":
+        yield
+        return
+    with _contact.Contact(OwnedJournal(runner.journal, runner.run_id)) as runner.contact:
+        yield
+
+
 def _failure(error):
-    failure = {"failed": True, "changed": False, "msg": str(error)}
+    failure = _journal_order.failure_of(error)
     if isinstance(error, Unhealthy):
         failure["health"] = error.results
     return failure
@@ -44,13 +64,18 @@ def _several(order, runner):
     """
     result = {"changed": False, "results": []}
     if order.get("open"):
-        try:
-            result["journal"] = _opened(order, runner)
-        except JournalError as error:
-            return _failure(error)
+        result["journal"] = _opened(order, runner)
         result["boot_id"] = boot_id()
         if result["journal"] is None or result["journal"]["steps"] != order["open"]["expected"]:
             return result
+    with _in_contact(order, runner):
+        result["results"] = _done_in_a_row(order, runner)
+    result["changed"] = any(one["changed"] for one in result["results"])
+    return result
+
+
+def _done_in_a_row(order, runner):
+    results = []
     ends = time.time() + order["timeout"]
     for step_order in order["orders"]:
         left = ends - time.time()
@@ -59,22 +84,28 @@ def _several(order, runner):
         # Each tells the seconds that it took by itself.
         runner.started = runner.clock()
         try:
-            result["results"].append(_one(dict(step_order, direction=order["direction"]), runner, left))
+            runner.check_contact()
+            results.append(_one(dict(step_order, direction=order["direction"]), runner, left))
         except (StepError, JournalError) as error:
-            result["results"].append(_failure(error))
+            results.append(_failure(error))
             break
-    result["changed"] = any(one["changed"] for one in result["results"])
-    return result
+    return results
 
 
 def _opened(order, runner):
     """Makes this run the owner of the journal. Where there is none, nothing was drained that could be restored."""
+    journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
+        if journal.fence:
+            _ask.check_that_events_are_shown(journal.fence)
         events = order["open"]["events"]
-        return runner.journal.change(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
-    if runner.journal.read() is None:
+        return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
+    if runner.journal.read() is None and not journal.fence:
         return None
-    return runner.journal.change(lambda data: data and dict(data, state="restoring", run_id=runner.run_id))
+    return journal.take(
+        lambda data: data and dict(data, state="restoring", run_id=runner.run_id),
+        may_be_old=True,
+    )
 
 
 def _one(order, runner, timeout):

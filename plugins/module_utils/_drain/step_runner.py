@@ -18,11 +18,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     Journal,
     JournalError,
     all_drained,
-    boot_id,
     recorded,
     utc_now,
 )
@@ -76,6 +76,13 @@ class StepRunner:
         self.check_mode = check_mode
         self.started = clock()
         self.clock = clock
+        # In a roll: knows whether the controller is still there.
+        self.contact = None
+
+    def check_contact(self):
+        """Between two steps nothing is left half done."""
+        if self.contact and self.contact.is_lost():
+            raise StepError("%s: what is left was not begun" % self.contact.why)
 
     def look(self, step, timeout):
         workings, arguments = workings_of(step["kind"], step["arguments"])
@@ -133,7 +140,7 @@ class StepRunner:
         """Write down what the last steps left open; after a restore look at the host's health first."""
         status = "done" if final == "drained" else "undone"
         data = self.record([], finished, status, final="drained" if final == "drained" else None)
-        host = Host(timeout, self.check_mode)
+        host = Host(timeout, self.check_mode, contact=self.contact)
         checks = [] if self.check_mode else health
         results = []
         for check in checks:
@@ -189,7 +196,7 @@ class StepRunner:
 
     def _host(self, arguments, timeout):
         own = arguments.get("timeout")
-        return Host(min(own, timeout) if own else timeout, self.check_mode)
+        return Host(min(own, timeout) if own else timeout, self.check_mode, contact=self.contact)
 
     def _told(self, result, data, step, status):
         data = data or {}

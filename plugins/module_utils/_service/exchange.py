@@ -6,16 +6,30 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import at_work as _at_work
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
 
 
-def carried_out(request, check_mode, transport=_imds.HttpTransport, discovered_endpoints=None):
-    """The result of the module service_exchange for its options: {answers}, or {failed, msg, kind, status}."""
-    if check_mode and request.get("approval"):
+def carried_out(request, check_mode, transport=_imds.HttpTransport, discovered_endpoints=None, is_here=True):
+    """The result of the module service_exchange for its options: {answers}, or {failed, msg, kind, status}.
+
+    `is_here`: whether this is the host that is asked, and not a controller that asks by other means.
+    """
+    approval = request.get("approval")
+    if check_mode and approval:
         return _failed("No approval is sent in check mode.", "check_mode", None)
+    clock = _host_clock.told() if is_here else None
+    renewal = request.get("renewal")
+    if renewal and is_here and not check_mode:
+        _at_work.AtWork(_at_work.expanded(renewal["path"])).renew(renewal["run_id"])
     try:
-        return {"changed": False, "answers": _ask(request, transport, discovered_endpoints)}
+        if approval and approval.get("marking"):
+            return _marked_approval.sent(request, transport)
+        answers = _ask(request, transport, discovered_endpoints)
+        return {"changed": False, "answers": dict(answers, clock=clock)}
     except _imds.ImdsError as error:
         return _failed(str(error), error.kind, error.status)
 
@@ -26,11 +40,14 @@ def _failed(message, kind, status):
 
 def _ask(request, transport, discovered_endpoints):
     approval = request.get("approval")
-    version, timeout = request["api_version"], request["timeout"]
-    if approval:
-        endpoint = request["endpoints"][0]
-        return _imds.approve(endpoint, version, approval["expected"], approval["body"], timeout, transport)
-    endpoints = request["endpoints"]
-    if endpoints == ["auto"]:
-        endpoints = [_imds.DEFAULT_ENDPOINT] + (discovered_endpoints or _leases.discovered_endpoints)()
-    return _imds.read(endpoints, version, request["with_instance"], timeout, transport)
+    if not approval:
+        return _reading.read(request, transport, discovered_endpoints)
+    return _imds.approve(
+        request["endpoints"][0],
+        request["api_version"],
+        approval.get("expected"),
+        approval["body"],
+        request["timeout"],
+        transport,
+        approval.get("expected_sha256"),
+    )

@@ -10,6 +10,7 @@ answer means is not known here; only whether it is one, and when asking again ma
 import collections
 import contextlib
 import email.utils
+import hashlib
 import http.client
 import json
 import random
@@ -47,7 +48,7 @@ class ImdsError(Exception):
     """The service gave no answer to build on. The text is for the user; `kind` is for the program.
 
     kind is one of: not_resolved, not_accepted, timed_out, broken, busy, rejected, not_found,
-    redirect, html, too_large, not_text.
+    redirect, html, too_large, not_text, too_late.
     """
 
     def __init__(self, kind, message, status=None):
@@ -241,15 +242,20 @@ class Conversation:
     def get(self, target):
         return self._ask("GET", target, None, self._judge_problem)
 
-    def post(self, target, body):
-        """Send once. Only what certainly was not taken in is sent again; the caller resolves the rest."""
-        return self._ask("POST", target, body, self._judge_problem_of_a_post)
+    def post(self, target, body, seconds_left=None):
+        """Send once. Only what certainly was not taken in is sent again; the caller resolves the rest.
 
-    def _ask(self, method, target, body, judge_problem):
+        `seconds_left` tells how much time there is for it, by a clock of the caller's.
+        """
+        return self._ask("POST", target, body, self._judge_problem_of_a_post, seconds_left)
+
+    def _ask(self, method, target, body, judge_problem, seconds_left=None):
         started = self.clock()
         tries = 0
         while True:
             self._wait_for_our_turn()
+            if seconds_left:
+                self._shorten(seconds_left())
             tries += 1
             try:
                 answer = self._send(method, target, body)
@@ -268,6 +274,11 @@ class Conversation:
                 spent = self.clock() - started
                 raise self._failure(method, target, verdict, tries, spent, asked_to_wait, answer)
             self.sleep(wait)
+
+    def _shorten(self, seconds):
+        if seconds <= 0:
+            raise ImdsError("too_late", "It was too late to send it, so it was not sent.")
+        self.deadline = min(self.deadline, self.clock() + seconds)
 
     def _send(self, method, target, body):
         now = self.clock()
@@ -412,22 +423,42 @@ def read(endpoints, api_version, with_instance, timeout, transport=HttpTransport
     raise ImdsError(complaints[-1].kind, " ".join(str(error) for error in complaints), complaints[-1].status)
 
 
-def approve(endpoint, api_version, expected, body, timeout, transport=HttpTransport):
+def document_digest(text):
+    """By which a document is known again. It is compared as data: the service does not keep to one order of keys."""
+    return hashlib.sha256(json.dumps(json.loads(text), sort_keys=True).encode("ascii")).hexdigest()
+
+
+def approve(
+    endpoint,
+    api_version,
+    expected,
+    body,
+    timeout,
+    transport=HttpTransport,
+    expected_sha256=None,
+    about_to_send=None,
+    seconds_left=None,
+):
     """Send an approval if the event document is still the one that it was decided on.
 
     Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
-    where unclear says that the approval may have arrived all the same.
+    where unclear says that the approval may have arrived all the same. `expected_sha256` is the digest of the expected
+    document, in its place. `about_to_send` is called with the document before the first try, and may raise what it
+    likes; `seconds_left` says how much time there is for sending.
     """
     conversation = Conversation(transport(endpoint), timeout)
     version, answer = get_events(conversation, api_version)
     events = passed_on(answer, conversation.transport)
     result = {"endpoint": endpoint, "api_version": version, "events": events, "instance": None}
     result.update(sent=False, problem=None)
-    # Compared as data: the service does not keep to one order of keys.
-    if json.loads(events["body"]) != json.loads(expected):
+    if not _is_json_object(events["body"]) or document_digest(events["body"]) != (
+        expected_sha256 or document_digest(expected)
+    ):
         return result
+    if about_to_send:
+        about_to_send(events["body"])
     try:
-        conversation.post(events_target(version), body)
+        conversation.post(events_target(version), body, seconds_left)
         result["sent"] = True
     except ImdsError as error:
         unclear = error.kind in ("broken", "timed_out", "too_large") or error.status in UNCLEAR_STATUSES

@@ -105,3 +105,27 @@ def not_shown(
             if event_id not in shown:
                 vms.append(vm_name_of(host, variables))
     return found
+
+
+def unmarked_hosts(
+    marks: Iterable[Mapping[str, t.Any]], sender: str, results: Mapping[str, t.Any], run_id: str
+) -> dict[str, list[str]]:
+    """Event -> those of its hosts whose journal does not say, in this run's name, that its approval begins.
+
+    The sender's own is written in one go with the approval. `results`: host -> what drain_journal returned there.
+    """
+    return {
+        canonical_id(mark["event"]): [
+            str(host)
+            for host in mark["hosts"]
+            if host != sender and not _is_marked(results.get(str(host)), canonical_id(mark["event"]), run_id)
+        ]
+        for mark in marks
+    }
+
+
+def _is_marked(result: t.Any, event_id: str, run_id: str) -> bool:
+    journal = result.get("journal") if isinstance(result, Mapping) else None
+    if not isinstance(journal, Mapping) or result.get("failed") or journal.get("run_id") != run_id:
+        return False
+    return any(canonical_id(str(mark.get("event"))) == event_id for mark in journal.get("marks") or ())

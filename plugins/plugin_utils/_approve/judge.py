@@ -39,11 +39,13 @@ def judge(
     drained_vms: Iterable[str],
     allow_uncovered: bool = False,
     not_shown: Mapping[str, Iterable[str]] | None = None,
+    unmarked: Mapping[str, Sequence[str]] | None = None,
 ) -> Judgement:
     """Sort what was asked for (all Scheduled events of this VM where `wanted` is None).
 
     `drained_vms` are names of VMs that are ready to be interrupted. `not_shown` has for each event the VMs that do not
-    show it themselves: whoever was drained there, it is not the VM that this event is for.
+    show it themselves: whoever was drained there, it is not the VM that this event is for. `unmarked` has the hosts
+    whose journals do not say that the approval begins.
     """
     judgement = Judgement()
     drained = {canonical_name(name) for name in drained_vms}
@@ -53,6 +55,8 @@ def judge(
             continue
         silent = {canonical_name(name) for name in (not_shown or {}).get(canonical_id(event["id"]), ())}
         refusal = _refusal(event, this_vm, None if allow_uncovered else drained, silent)
+        if not refusal and (unmarked or {}).get(canonical_id(event["id"])):
+            refusal = _without_a_mark(event, (unmarked or {})[canonical_id(event["id"])])
         if refusal:
             judgement.refused.append(refusal)
         else:
@@ -89,6 +93,13 @@ def _refusal(event: Event, this_vm: str, drained: set[str] | None, silent: set[s
     else:
         return None
     return {"id": event["id"], "uncovered": uncovered, "reason": reason}
+
+
+def _without_a_mark(event: Event, hosts: Sequence[str]) -> dict[str, t.Any]:
+    """Who can't be told that the event may start at any moment may be drained by somebody else for another one."""
+    what = f"{event['type']} {event['id']}"
+    reason = f"{what} was not sent: it could not be written into the journal of {', '.join(hosts)} that it begins"
+    return {"id": event["id"], "uncovered": [], "reason": reason}
 
 
 @dataclasses.dataclass

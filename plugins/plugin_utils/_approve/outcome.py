@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 Answer = Mapping[str, t.Any]
 
 
-def approval_outcome(sent: Sequence[Answer], waited: Answer | None) -> dict[str, t.Any]:
-    """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for."""
+def approval_outcome(sent: Sequence[Answer], waited: Answer | None, unsent: Sequence[str] = ()) -> dict[str, t.Any]:
+    """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for.
+
+    `unsent`: events that were to be approved and were not, which nobody has waited for.
+    """
     answers = [*sent, *([] if waited is None else [waited])]
     outcomes = dict((waited or {}).get("outcomes") or {})
     times: dict[str, dict[str, t.Any]] = {}
@@ -26,7 +29,9 @@ def approval_outcome(sent: Sequence[Answer], waited: Answer | None) -> dict[str,
         "times": times,
         "outcomes": outcomes,
         # A wait that can't say what has become of the events has not seen them end.
-        "over": waited is None or (bool(outcomes) and all(seen == "gone" for seen in outcomes.values())),
+        "over": not unsent and (waited is None or (bool(outcomes) and all(s == "gone" for s in outcomes.values()))),
+        "unsent": list(unsent),
+        "refused_by_host": next((answer["refused_by_host"] for answer in sent if answer.get("refused_by_host")), None),
         "error": " ".join(problem for answer in answers for problem in _problems(answer)),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import typing as t
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
@@ -21,13 +21,23 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
     successors,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, iso_time, names_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Service, Unanswered
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    Reading,
+    Refused,
+    Service,
+    Unanswered,
+)
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
 SECONDS_TO_SETTLE = 10
 # Who is turned away so often lets another host try, if there is one: they wait for us meanwhile.
 TRIES_BEFORE_GIVING_WAY = 2
 SECONDS_BETWEEN_READINGS = 1.0
+# The host that is to send is begun with first, but all may be on their way at the same time.
+SECONDS_TO_LET_THE_FIRST_GO_FIRST = 20.0
+SECONDS_BETWEEN_LOOKS = 0.05
+# What a roll has decided on is no longer so.
+CHANGED = "changed"
 
 
 @dataclasses.dataclass
@@ -43,6 +53,8 @@ class Approval:
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     left_to: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     problems: list[str] = dataclasses.field(default_factory=list)
+    # In a roll: why the host, which is the fence, did nothing.
+    refused_by_host: str | None = None
 
 
 @dataclasses.dataclass
@@ -61,6 +73,12 @@ class Approver:
     timeout: float
     # For each event, the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[Reading], dict[str, list[str]]] = lambda _reading: {}
+    # For each event, the hosts that it names and whose journals do not say that its approval begins.
+    unmarked: Callable[[], dict[str, list[str]]] = lambda: {}
+    # In a roll: what was read and decided on already, and for each event the host that is to send.
+    decided_on: Reading | None = None
+    first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    in_a_roll: bool = False
     allow_uncovered: bool = False
     insist: bool = False
     predict_only: bool = False
@@ -75,11 +93,12 @@ class Approver:
     one_at_a_time: bool = False
     # Event id -> what went wrong for good with its approval from here.
     problems: dict[str, str] = dataclasses.field(default_factory=dict)
+    refused_by_host: str | None = None
 
     def run(self) -> Approval:
         ours: list[str] | None = None
         try:
-            self.reading = self.service.read()
+            self.reading = self.decided_on or self.service.read()
             ours = self._ours()
             return self._run()
         finally:
@@ -104,6 +123,7 @@ class Approver:
         approval.already_started = [i for i in judgement.already_started if canonical_id(i) not in sent]
         approval.gone = [i for i in judgement.gone if canonical_id(i) not in sent]
         approval.refused = judgement.refused
+        approval.refused_by_host = self.refused_by_host
         for event_id in (*approval.already_started, *approval.gone):
             leader = self.election.record(event_id).sent_by
             if leader:
@@ -118,10 +138,12 @@ class Approver:
             [] if self.allow_uncovered else self.drained(self.reading),
             self.allow_uncovered,
             {} if self.allow_uncovered else self.not_shown(self.reading),
+            self.unmarked(),
         )
 
     def _take_turn(self, judgement: Judgement, asked: Sequence[str], approval: Approval) -> Judgement:
         events = {canonical_id(event["id"]): event for event in judgement.approvable}
+        self._let_the_first_go_first(events)
         try:
             with self.election.turn(list(events), self.timeout) as records:
                 judgement = self._send_what_is_ours(judgement, asked, records, approval)
@@ -137,6 +159,14 @@ class Approver:
                 " so it was not approved from here"
             )
         return judgement
+
+    def _let_the_first_go_first(self, event_ids: Iterable[str]) -> None:
+        """In a roll it is said before who is to send, as it saves a request: who sends need not be asked before."""
+        ends = self.clock() + SECONDS_TO_LET_THE_FIRST_GO_FIRST
+        for event_id in event_ids:
+            first = self.first_sender.get(event_id, self.sender)
+            while first not in (self.sender, *self.election.done(self.task, event_id)) and self.clock() < ends:
+                self.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _send_what_is_ours(
         self, judgement: Judgement, asked: Sequence[str], records: dict[str, Record], approval: Approval
@@ -193,7 +223,11 @@ class Approver:
             # The reading right before it failed, so nothing was sent.
             _forget_unclear(own)
             return self._give_up(own, str(failure))
-        self.reading = answer.reading
+        except Refused as refusal:
+            _forget_unclear(own)
+            self.refused_by_host = refusal.word
+            return self._give_up(own, str(refusal))
+        before, self.reading = self.reading, answer.reading
         self.last_problem = answer.problem or self.last_problem
         if answer.sent or (answer.unclear and not self.mind_lost_answers):
             _note_sent(own, self.sender)
@@ -205,6 +239,10 @@ class Approver:
                 return ""
             if answer.problem:
                 return self._give_up(own, answer.problem)
+            if self.in_a_roll and (started := _newly_started(before, self.reading)):
+                # What may go down was decided without it.
+                self.refused_by_host = CHANGED
+                return self._give_up(own, f"{', '.join(started)} has started since it was decided what may go down.")
             # The document is another one. Many hosts of a group may be approving: do not ask in a hurry.
             self.sleep(SECONDS_BETWEEN_READINGS)
         return ""
@@ -254,6 +292,15 @@ class Approver:
 
     def _successors(self, event: Event, record: Record) -> list[str]:
         return successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
+
+
+def _newly_started(before: Reading, now: Reading) -> list[str]:
+    known = {canonical_id(event["id"]) for event in before.status["events"] if event["status"] == "Started"}
+    return [
+        event["id"]
+        for event in now.status["events"]
+        if event["status"] == "Started" and canonical_id(event["id"]) not in known
+    ]
 
 
 def _note_sent(own: dict[str, Record], sender: str) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
@@ -15,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait, first_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Unanswered, Unreachable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
 
@@ -30,6 +32,11 @@ class WaitAction(ServiceAction):
 
     def wait(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of scheduled_event_wait; what went wrong is in `problems`."""
+        # With each reading the host is kept for this run, which must not go on after it was killed.
+        with ending_with_the_run() if options["run_id"] else contextlib.nullcontext():
+            return self._followed(options, task_vars)
+
+    def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         service = HostService(self, options, task_vars)
         complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()

@@ -12,14 +12,17 @@ from collections.abc import Sequence
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import ORDER
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ASKS, asks
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import webhook_of_the_controller
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
     in_order,
@@ -35,7 +38,7 @@ Result: t.TypeAlias = dict[str, t.Any]
 # What a step is given may be secret.
 STEP = HostHalf("drain_step", _step_order, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
-OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
+OPTIONAL = [_health.__name__, _contact.__name__, ASKS, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
 KEPT = (
     "direction",
@@ -56,6 +59,7 @@ KEPT = (
     "checks",
     "health",
     "left_over",
+    "fenced",
 )
 # What a result takes over from the host's answer about one step.
 TOLD = ("changed", "failed", "msg", "done", "now", "before", "found", "step", "health", "rc")
@@ -120,6 +124,7 @@ class StepOrders:
             "journal": self.plan["journal"],
             "run_id": self.plan["run_id"],
             "orders": orders,
+            "fenced": self.plan.get("fenced", False),
         }
 
     def after(self, items: Sequence[Item], answer: dict[str, t.Any], so_far: Result) -> Result:
@@ -144,7 +149,14 @@ class StepOrders:
 
     def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
         arguments = {"plan": {ORDER: order}, "position": position}
-        return STEP.run(self.action, order, self.task_vars, module_args=arguments, unused=_unused_by(order))
+        return STEP.run(
+            self.action,
+            order,
+            self.task_vars,
+            module_args=arguments,
+            unused=_unused_by(order),
+            ends_with_the_run=bool(order.get("fenced")),
+        )
 
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
         order: dict[str, t.Any] = {
@@ -169,7 +181,18 @@ class StepOrders:
             order.update(run_id=self.plan["run_id"], record=record)
         else:
             order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
+            order["fenced"] = self.plan.get("fenced", False)
+            if self.perform == "record" and options["status"] == "started":
+                order["seconds_at_work"] = self._seconds_by_tasks()
         return order
+
+    def _seconds_by_tasks(self) -> float:
+        """How long the tasks of this step may take: its own timeout, or all the time that is left."""
+        arguments = self.item.get("arguments") or {}
+        nested = [one["timeout"] for one in arguments.values() if isinstance(one, dict) and "timeout" in one]
+        own = [arguments["timeout"]] if isinstance(arguments.get("timeout"), (int, float)) else nested
+        left = max(0.0, self.plan["deadline"] - time.time())
+        return max(float(SECONDS_AHEAD), float(min([left, *own[:1]])))
 
     def _deed(self) -> dict[str, t.Any]:
         """What another machine writes down of what is done there for this host."""
@@ -292,7 +315,11 @@ class StepOrders:
 def _unused_by(order: dict[str, t.Any]) -> set[str]:
     """The modules for kinds of steps, and for health checks, that an order has no need of."""
     orders = order.get("orders", [order])
-    used = {OPTIONAL[0] if any(one.get("health") for one in orders) else ""}
+    used = {_health.__name__} if any(one.get("health") for one in orders) else set()
+    if order.get("fenced"):
+        used.add(_contact.__name__)
+    if asks((order.get("open") or {}).get("fence")):
+        used.add(ASKS)
     for one in orders:
         if one.get("step") and one["perform"] != "record":
             workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])

@@ -13,6 +13,8 @@ import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import WORDS
+
 # Takes a value and returns it, or raises Unexpected.
 Shape: t.TypeAlias = Callable[[t.Any], t.Any]
 
@@ -129,6 +131,8 @@ _FAILURE = record(
         "kind": maybe(message),
         "status": maybe(whole_number),
         "health": list_of(mapping),
+        # The host is the fence and does nothing: why, in one word.
+        "refused": one_of(WORDS),
         # Where a module did not live to answer, Ansible says what it heard instead.
         "rc": maybe(whole_number),
         "module_stdout": message,

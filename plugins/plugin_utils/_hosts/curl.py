@@ -75,6 +75,9 @@ def run_by_curl(action: ActionBase, request: dict[str, t.Any], host: CurlHost | 
     """What the host code would return, or None where this way does not work and nothing was asked."""
     if action._task.async_val or action._connection._shell.SHELL_FAMILY != "sh":
         return None
+    if (request.get("approval") or {}).get("marking"):
+        # A journal is written along with it, for which a shell is no good.
+        return None
     host = host or CurlHost(action)
     # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
     looks_for_version = request["api_version"] == _imds.AUTO
@@ -87,6 +90,7 @@ def run_by_curl(action: ActionBase, request: dict[str, t.Any], host: CurlHost | 
             discovered_endpoints=lambda: _leases.endpoints_of(
                 (told.output.decode("utf-8", "replace") for told in host.run(LEASES)), host.now
             ),
+            is_here=False,
         )
     except Unusable:
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import inspect
 import json
 import re
@@ -23,6 +24,7 @@ from collections.abc import Callable, Collection
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Shape, checked
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
 # The answer stands between marks, as a login shell may say something of its own.
@@ -105,12 +107,26 @@ class HostHalf:
         module_args: dict[str, t.Any] | None = None,
         unused: Collection[str] = (),
         first: Callable[[], t.Any] | None = None,
+        ends_with_the_run: bool = False,
     ) -> dict[str, t.Any]:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
         `first` is a way that goes before ours. `unused` are full names of modules that this request does not get to:
-        what is not sent is not compiled.
+        what is not sent is not compiled. `ends_with_the_run`: the host is kept for this run while this lasts, so it
+        must not outlive it.
         """
+        with ending_with_the_run() if ends_with_the_run else contextlib.nullcontext():
+            return self._run(action, request, task_vars, module_args, unused, first)
+
+    def _run(
+        self,
+        action: ActionBase,
+        request: dict[str, t.Any],
+        task_vars: dict[str, t.Any],
+        module_args: dict[str, t.Any] | None,
+        unused: Collection[str],
+        first: Callable[[], t.Any] | None,
+    ) -> dict[str, t.Any]:
         notice_silence(action._connection)
         answer = first() if first else None
         if answer is None:

@@ -11,6 +11,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     Reading,
+    Refused,
     Sent,
     Unanswered,
     Unreachable,
@@ -30,22 +31,44 @@ class HostService:
         self.options = options
         self.task_vars = task_vars
         self.this_host: dict[str, t.Any] | None = None
+        # In a roll: what is written into the journal, in one go with an approval, and what the host compares before.
+        self.marking: dict[str, t.Any] | None = None
+
+    def earlier_reading(self, status: t.Any) -> Reading | None:
+        """What an earlier task of this run has read, if it is whole."""
+        try:
+            self.this_host = dict(status["this_host"])
+            return Reading(dict(status), "", str(self.this_host["vm_name"]), str(status["document_sha256"]))
+        except (KeyError, TypeError, ValueError):
+            self.this_host = None
+            return None
 
     def read(self, seconds: float | None = None) -> Reading:
         timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
         # The host says who it is once; the later answers are about events only.
         with_instance = self._name() is None
-        return self._reading(self._ask({**self.options, "timeout": timeout}, with_instance=with_instance))
+        more: dict[str, t.Any] = {"with_instance": with_instance}
+        if self.options.get("journal") and self.options.get("run_id") and not self.action._task.check_mode:
+            # Who waits says with each reading that he is still there.
+            more["renewal"] = {"path": self.options["journal"], "run_id": self.options["run_id"]}
+        return self._reading(self._ask({**self.options, "timeout": timeout}, **more))
 
     def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
         status = decided_on.status
         version = self.action.api_versions(self.task_vars).wanted(self.options)
         body = approval_body(event_ids, version, status["document_incarnation"])
-        approval = {"expected": decided_on.document, "body": body}
+        approval: dict[str, t.Any] = {"body": body, "expected": decided_on.document}
+        if decided_on.document_sha256:
+            approval["expected_sha256"] = decided_on.document_sha256
+        if self.marking:
+            approval["marking"] = self.marking
         try:
             answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
         except Unanswered as error:
-            if getattr(error.__cause__, "result", {}).get("kind") not in (None, "unexpected"):
+            result = getattr(error.__cause__, "result", {})
+            if result.get("refused"):
+                raise Refused(result["refused"], str(error)) from error
+            if result.get("kind") not in (None, "unexpected"):
                 raise
             # The host half did not live to tell what it did, or tells something else.
             return Sent(decided_on, problem=str(error), unclear=True)

@@ -11,11 +11,15 @@ import typing as t
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """One good reading: what it means, and the document itself, by which a later one is recognised as the same."""
+    """One good reading: what it means, and the document itself, by which a later one is recognised as the same.
+
+    Of a reading of an earlier task there is the digest alone.
+    """
 
     status: dict[str, t.Any]
     document: str
     vm_name: str
+    document_sha256: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +41,14 @@ class Unreachable(Exception):
 
 class Unanswered(Exception):
     """The host was reached, but the service gave no good answer."""
+
+
+class Refused(Exception):
+    """The host was reached, is the fence, and did nothing. `word` says why."""
+
+    def __init__(self, word: str, message: str) -> None:
+        super().__init__(message)
+        self.word = word
 
 
 class Service(t.Protocol):

@@ -11,6 +11,7 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
 from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import AUTO, check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
@@ -24,8 +25,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import sh
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import renewal
 
 EXCHANGE = HostHalf("service_exchange", _exchange, shapes.EXCHANGE, private=False)
+ONLY_FOR_MARKS = (_marked_approval.__name__,)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
 )
@@ -76,7 +79,18 @@ class ServiceAction(ActionBase):
             "timeout": options["timeout"],
             **more,
         }
-        result = EXCHANGE.run(self, request, task_vars, first=lambda: run_by_curl(self, request, curl))
+        marks = bool((request.get("approval") or {}).get("marking"))
+        by_curl = True
+        if request.get("renewal"):
+            program = renewal(**request["renewal"])
+            curl, by_curl = CurlHost(self, before=program), bool(program)
+        result = EXCHANGE.run(
+            self,
+            request,
+            task_vars,
+            unused=() if marks else ONLY_FOR_MARKS,
+            first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
+        )
         if result.get("failed"):
             raise HostFailed(result)
         answers = result["answers"]

@@ -22,6 +22,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers i
 
 _SHORT = maybe(message)
 
+# The host's own time. It goes back to the host that told it, and nowhere else.
+CLOCK = record({"boot_id": _SHORT, "seconds": maybe(number)})
+
 # What the metadata service said, as it came. Its headers and the host's clock are of no use here.
 _SERVICE_ANSWER = record({"status": whole_number, "body": text})
 EXCHANGE = record(
@@ -32,6 +35,7 @@ EXCHANGE = record(
                 "api_version": one_of(API_VERSIONS),
                 "sent": flag,
                 "problem": maybe(record({"message": message, "unclear": flag})),
+                "clock": maybe(CLOCK),
             },
         )
     },
@@ -73,10 +77,18 @@ _JOURNAL = record(
         "started_at": _SHORT,
         "drained_at": _SHORT,
         "restored_at": _SHORT,
-        "marks": list_of(record({"event": message, "hosts": list_of(message), "at": number})),
+        "marks": list_of(
+            record(
+                {"event": message, "hosts": list_of(message), "at": number},
+                {"takes_down": flag, "vanishing": flag, "again": flag},
+            )
+        ),
+        "worked_on_for": number,
     },
 )
-JOURNAL = record({"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message})
+JOURNAL = record(
+    {"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message}, {"clock": maybe(CLOCK)}
+)
 
 _RECORD = record(
     {

@@ -21,6 +21,8 @@ def test_all_is_well():
         "outcomes": {"E": "gone"},
         "over": True,
         "error": "",
+        "unsent": [],
+        "refused_by_host": None,
     }
 
 
@@ -44,3 +46,10 @@ def test_every_trouble_is_told():
     report = approval_outcome([SENT, refused, {"msg": "no contact"}, {}], {"msg": "no answer in time"})
     assert report["refused"] == [{"id": "F", "uncovered": ["z"]}]
     assert report["error"] == "F names z. no contact no answer no answer in time"
+
+
+def test_what_was_not_sent_is_not_over():
+    refused = {"problems": ["too old"], "refused_by_host": "age"}
+    outcome = approval_outcome([refused], None, ["E"])
+    assert (outcome["over"], outcome["unsent"], outcome["refused_by_host"]) == (False, ["E"], "age")
+    assert outcome["error"] == "too old"

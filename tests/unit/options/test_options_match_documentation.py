@@ -9,6 +9,7 @@ import importlib
 
 import pytest
 import yaml
+from ansible_collections.maintenance.azure.plugins.doc_fragments._fence import ModuleDocFragment as Fence
 from ansible_collections.maintenance.azure.plugins.doc_fragments._service import ModuleDocFragment
 from ansible_collections.maintenance.azure.plugins.plugin_utils import _options
 
@@ -26,6 +27,9 @@ SPECS = {
 FRAGMENTS = {
     "maintenance.azure._service": ModuleDocFragment.DOCUMENTATION,
     "maintenance.azure._service.wait": ModuleDocFragment.WAIT,
+    "maintenance.azure._fence": Fence.DOCUMENTATION,
+    "maintenance.azure._fence.marks": Fence.MARKS,
+    "maintenance.azure._fence.roll": Fence.ROLL,
 }
 KEYS = ("type", "elements", "default", "choices", "required")
 
@@ -38,5 +42,15 @@ def test_documentation_and_options_are_the_same(name):
     for fragment, text in FRAGMENTS.items():
         if fragment in documentation["extends_documentation_fragment"]:
             documented.update(yaml.safe_load(text)["options"])
-    told = {option: {key: value[key] for key in KEYS if key in value} for option, value in documented.items()}
-    assert told == SPECS[name]()
+    assert told(documented) == SPECS[name]()
+
+
+def told(options):
+    """What the documentation says about options, in the words of an argument_spec."""
+    return {
+        option: {
+            **{key: value[key] for key in KEYS if key in value},
+            **({"options": told(value["suboptions"])} if "suboptions" in value else {}),
+        }
+        for option, value in options.items()
+    }

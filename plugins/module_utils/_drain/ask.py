@@ -1,0 +1,23 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ask the metadata service once more, right before something is done, whether the event is still there.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import UNREAD, Refused
+from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
+
+
+def check_that_events_are_shown(fence, transport=_imds.HttpTransport):
+    """One request, which may take no longer than what the run knows is good for."""
+    if not fence.given.get("events"):
+        return
+    request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
+    try:
+        answers = _reading.read(request, transport)
+    except _imds.ImdsError as error:
+        raise Refused(UNREAD, "It is not known whether the event is still there. %s" % error) from None
+    fence.check_events(answers["events"]["body"])

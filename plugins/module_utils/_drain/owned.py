@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The journal in the hands of one run. Behind a fence it also says that this run is at work here.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence
+
+
+class OwnedJournal:
+    """`fence` is what the run knew when it decided, or None: then nobody is refused, and nothing is said."""
+
+    def __init__(self, journal, run_id, fence=None):
+        self.journal = journal
+        self.path = journal.path
+        self.run_id = run_id
+        self.fence = Fence(fence, journal.path, run_id) if fence else None
+        self.at_work = AtWork(journal.path)
+
+    def read(self):
+        return self.journal.read()
+
+    def with_who_is_at_work(self, data):
+        """What the journal holds, and for how long its owner is still at work here."""
+        return data and dict(data, worked_on_for=self.at_work.left(data.get("run_id")))
+
+    def take(self, function, may_be_old=False):
+        """A change that makes the journal this run's own, if the fence allows it."""
+
+        def checked(data):
+            if self.fence:
+                self.fence.check(data, may_be_old)
+            data = function(data)
+            return data and dict(data, run_id=self.run_id)
+
+        # Without a fence each function says for itself whose the journal is.
+        return self.journal.change(checked if self.fence else function, then=self._say)
+
+    def change(self, function):
+        """A change by the run that has the journal."""
+        return self.journal.change(function, self.run_id, then=self._say)
+
+    def change_if_ours(self, function):
+        """The same, where another run's journal is no error but left alone."""
+        return self.journal.change(
+            lambda data: function(data) if data and data.get("run_id") == self.run_id else None, then=self._say
+        )
+
+    def renew(self, seconds=None):
+        """Say that this run is at work here, if the journal is still its own. False where it is another's."""
+        with self.journal.file.locked():
+            data = self.journal.read()
+            if data is not None and data.get("run_id") != self.run_id:
+                return False
+            if data is not None:
+                self.at_work.say(self.run_id, seconds)
+        return True
+
+    def close(self):
+        closed = self.journal.close(self.run_id)
+        if closed is not None and not self.journal.predict_only:
+            self.at_work.forget()
+        return closed
+
+    def _say(self, data):
+        if data is None:
+            return
+        if not data:
+            self.at_work.forget()
+        elif self.fence:
+            self.at_work.say(self.run_id)

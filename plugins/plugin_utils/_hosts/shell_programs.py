@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small programs for the shell of a host, done on the way to its metadata service, where no Python is needed. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import typing as t
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import (
+    ENDING,
+    NO_BOOT_ID,
+    SECONDS_AHEAD,
+    digest_of,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import BOOT_ID_FILE, UPTIME_FILE
+
+NO_JOURNAL = "--maintenance.azure no journal--"
+CLOCK_MARK = "--maintenance.azure clock"
+_TOLD_CLOCK = re.compile(rf"{CLOCK_MARK} ([0-9A-Za-z-]{{1,64}}) ([0-9]{{1,12}}(?:\.[0-9]{{1,9}})?)--")
+
+# As host_clock.py does it.
+_READ_CLOCK = f"""b=$(cat {BOOT_ID_FILE} 2>/dev/null) || b={NO_BOOT_ID}
+read -r u r 2>/dev/null <{UPTIME_FILE} || u=$(date +%s)
+"""
+TELL_CLOCK = f"""{{ {_READ_CLOCK}}} 2>/dev/null
+echo "{CLOCK_MARK} $b $u--"
+"""
+
+
+def told_clock(said: str) -> dict[str, t.Any] | None:
+    """The host's clock as TELL_CLOCK wrote it, or None where it did not."""
+    found = _TOLD_CLOCK.search(said)
+    if not found:
+        return None
+    boot_id, seconds = found.groups()
+    return {"boot_id": None if boot_id == NO_BOOT_ID else boot_id, "seconds": float(seconds)}
+
+
+def is_plain(path: str) -> bool:
+    """Whether the path is the same for a shell and for Python: it is absolute, and nothing in it is expanded."""
+    return path.startswith("/") and "$" not in path
+
+
+def probe(path: str) -> str:
+    """A program for the shell that says so where it is certain that there is no journal, as nearly always.
+
+    It is certain if nothing has that name and the nearest folder above it that is there can be searched.
+    """
+    if not is_plain(path):
+        return ""
+    return f"""p={shlex.quote(path)}
+d=$p
+while d=${{d%/*}}; [ -n "$d" ] && [ ! -e "$d" ]; do :; done
+[ -e "$p" ] || [ -L "$p" ] || {{ [ -d "${{d:-/}}" ] && [ -x "${{d:-/}}" ] && echo '{NO_JOURNAL}'; }}
+"""
+
+
+def renewal(path: str, run_id: str) -> str:
+    """Says that this run is still at work on the host, if it was the last to say so. As at_work.py does it."""
+    if not is_plain(path):
+        return ""
+    run = digest_of(run_id)
+    return f"""( w={shlex.quote(path + ENDING)}
+umask 077
+[ ! -L "$w" ] && read -r o r <"$w" && [ "$o" = {run} ] && {{
+{_READ_CLOCK}rm -f "$w.new" && set -C && echo "{run} $b $((${{u%%.*}} + {SECONDS_AHEAD}))" >"$w.new" && mv -f "$w.new" "$w"
+}} ) 2>/dev/null </dev/null
+"""

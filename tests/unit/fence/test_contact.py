@@ -1,0 +1,111 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A command on a host that nobody hears any more says no longer that it is at work, and comes to an end."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import at_work as _at_work
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import host as _host
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+
+
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch):
+    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_SIGNS", 0.05)
+    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_RENEWALS", 0.1)
+    monkeypatch.setattr(_contact, "SECONDS_TO_END", 1)
+    monkeypatch.setattr(_host, "SECONDS_BETWEEN_LOOKS", 0.1)
+    for module in (_contact, _at_work):
+        monkeypatch.setattr(module, "SECONDS_AHEAD", 2)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    owned = OwnedJournal(Journal(tmp_path / "journal.json"), "r1")
+    owned.journal.change(lambda data: begun(data, [], "r1", "b", "t"))
+    return owned
+
+
+@pytest.fixture
+def listener():
+    reading, writing = os.pipe()
+    yield reading, writing
+    os.close(writing)
+
+
+def test_it_is_renewed_while_somebody_listens(journal, listener):
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        time.sleep(2.5)
+        assert journal.at_work.left("r1") > 1
+        assert not contact.is_lost()
+    said = os.read(listener[0], 1000)
+    assert set(said) == {ord("\n")}
+    assert len(said) < 60
+    os.close(listener[0])
+
+
+def test_it_lapses_when_nobody_does(journal, listener):
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        os.close(listener[0])
+        ends = time.monotonic() + 5
+        while journal.at_work.left("r1"):
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        assert contact.is_lost()
+        with pytest.raises(StepError, match="can't be reached any more: no longer waited for"):
+            Host(60, contact=contact).wait_until(lambda: False)
+        with pytest.raises(StepError, match="can't be reached any more"):
+            Host(60, contact=contact).pause(30, "for nothing")
+
+
+def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_path):
+    os.close(listener[0])
+    began = time.monotonic()
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        with pytest.raises(StepError, match="can't be reached any more: sh was killed"):
+            Host(60, contact=contact).run(["sh", "-c", f"sleep 30; touch {tmp_path}/went-on"])
+        assert journal.at_work.left("r1") > 0
+    # It was given what was left of its time.
+    assert 0.8 < time.monotonic() - began < 10
+
+
+def test_a_command_that_ends_in_time_has_ended_well(journal, listener):
+    os.close(listener[0])
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        assert Host(60, contact=contact).run(["sh", "-c", "sleep 0.3; echo done"]) == (0, "done")
+        assert contact.is_lost()
+
+
+def test_what_another_run_has_taken_over_is_not_renewed(journal, listener):
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        journal.journal.change(lambda data: dict(data, run_id="r2"))
+        journal.at_work.say("r2", 100)
+        ends = time.monotonic() + 5
+        while not contact.is_lost():
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        assert contact.why == "Another run has taken this host over"
+        assert journal.at_work.left("r2") > 90
+    os.close(listener[0])
+
+
+def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, listener, tmp_path):
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        journal.close()
+        time.sleep(0.5)
+        assert not contact.is_lost()
+    assert [file.name for file in tmp_path.iterdir()] == ["journal.last.json"]
+    os.close(listener[0])
+
+
+def test_without_a_contact_a_command_is_waited_for_as_before():
+    with pytest.raises(StepError, match="sleep did not end within 0.2 s and was killed"):
+        Host(0.2).run(["sleep", "30"])

@@ -1,0 +1,285 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a host refuses: what is old, what is another run's, what is gone, and what is not drained."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence, Refused
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal
+
+MARK = {"event": "E0", "hosts": ["web", "db"], "at": 5.0, "takes_down": True, "vanishing": False}
+STEP = {"number": 1, "kind": "command", "arguments": {}, "status": "done"}
+
+
+@pytest.fixture
+def host(tmp_path, proc):
+    return HostOfTheTest(tmp_path / "journal.json", proc)
+
+
+class HostOfTheTest:
+    def __init__(self, path, proc):
+        self.path, self.proc = path, proc
+
+    def read(self, owner=None, **more):
+        """The fence of a run that has read this host just now."""
+        return {**host_clock.told(), "at_most": 40, "owner": owner, "events": [], **more}
+
+    def do(self, state, run_id="r1", fence=None, **more):
+        request = {"path": str(self.path), "state": state, "run_id": run_id, "fence": fence, **more}
+        return journal_order.carried_out(request, False)
+
+    def drain(self, run_id="r1", fence=None):
+        done = self.do("begin", run_id, fence, events=[{"id": "E0", "type": "Reboot"}])
+        if not done.get("failed"):
+            done = self.do("drained", run_id, None, steps=[STEP])
+        return done
+
+    def journal(self):
+        return Journal(self.path).read()
+
+
+def refused(result):
+    assert result.get("failed"), result
+    assert result["msg"]
+    return result["refused"]
+
+
+def test_a_drain_right_after_the_reading_is_done(host):
+    fence = host.read()
+    host.proc.later(39)
+    assert host.drain(fence=fence)["journal"]["state"] == "drained"
+    assert host.do("read")["journal"]["worked_on_for"] == 30
+
+
+@pytest.mark.parametrize("later", [41, 3600, -5])
+def test_age(host, later):
+    fence = host.read()
+    host.proc.later(later)
+    assert refused(host.drain(fence=fence)) == "age"
+    assert refused(host.do("mark", fence=fence, marks=[MARK])) == "age"
+    assert not host.path.exists()
+
+
+def test_age_after_a_boot(host):
+    fence = host.read()
+    host.proc.set("b2", fence["seconds"] + 1)
+    assert refused(host.drain(fence=fence)) == "age"
+
+
+@pytest.mark.parametrize("fence", [{"boot_id": "b1", "seconds": None}, {"boot_id": None, "seconds": 1000.0}, {"owner": None}])
+def test_a_time_that_is_not_told_is_too_old(host, fence):
+    assert refused(host.drain(fence={"events": [], **fence})) == "age"
+
+
+def test_a_host_without_proc_is_drained_too(host):
+    host.proc.is_not_there()
+    fence = host.read()
+    assert fence["boot_id"] is None
+    assert host.drain(fence=fence)["journal"]["state"] == "drained"
+    assert refused(host.drain(fence={**fence, "seconds": fence["seconds"] - 60})) == "age"
+    # Its clock was set back.
+    assert refused(host.drain(fence={**fence, "seconds": fence["seconds"] + 60})) == "age"
+
+
+def test_owner(host):
+    host.drain("r1")
+    fence = host.read(owner=None)
+    assert refused(host.drain("r2", fence)) == "owner"
+    assert refused(host.do("restore", "r2", fence)) == "owner"
+    assert refused(host.do("take_over", "r2", fence)) == "owner"
+    assert refused(host.do("mark", "r2", fence, marks=[MARK])) == "owner"
+    assert host.journal()["run_id"] == "r1"
+    assert host.drain("r2", host.read(owner="r1"))["journal"]["run_id"] == "r2"
+
+
+def test_a_journal_that_is_gone_has_another_owner(host):
+    assert refused(host.drain("r2", host.read(owner="r1"))) == "owner"
+    # History 1b: it was this run's own, and another one has returned the host to service.
+    assert refused(host.do("mark", "r1", host.read(owner="r1"), marks=[MARK])) == "owner"
+
+
+def test_within_one_run_nobody_is_refused(host):
+    fence = host.read()
+    host.drain("r1", fence)
+    assert not host.drain("r1", fence).get("failed")
+    assert not host.do("mark", "r1", fence, marks=[MARK]).get("failed")
+    assert not host.do("restore", "r1", fence).get("failed")
+
+
+def test_worked_on_until_it_has_lapsed(host):
+    host.drain("r1", host.read())
+    host.proc.later(20)
+    for state in ("begin", "restore", "take_over", "mark", "forget"):
+        assert refused(host.do(state, "r2", host.read(owner="r1"), marks=[MARK])) == "worked_on"
+    host.proc.later(11)
+    assert host.do("read")["journal"]["worked_on_for"] == 0
+    assert host.do("take_over", "r2", host.read(owner="r1"))["journal"]["run_id"] == "r2"
+    assert host.do("read")["journal"]["worked_on_for"] == 30
+    # And the first one can't go on.
+    assert "taken over by another run (r2)" in host.do("step", "r1", steps=[STEP])["msg"]
+
+
+def test_a_takeover_needs_no_fresh_reading_but_the_same_journal(host):
+    host.drain("r1")
+    assert host.do("take_over", "r2", {"owner": "r1", "seconds": None})["journal"]["run_id"] == "r2"
+    assert refused(host.do("restore", "r3", {"owner": "r1", "seconds": None})) == "owner"
+
+
+def test_without_a_fence_all_is_as_before(host):
+    host.drain("r1", host.read())
+    assert not host.do("begin", "r2").get("failed")
+    assert host.do("mark", "r2", marks=[MARK])["journal"]["run_id"] == "r2"
+    host.path.unlink()
+    assert host.do("mark", "r2", marks=[MARK])["journal"] is None
+    assert not host.path.exists()
+
+
+def test_roles_that_are_used_alone_do_not_say_that_they_are_at_work(host):
+    assert host.drain("r1")["journal"]["worked_on_for"] == 0
+    assert [file.name for file in host.path.parent.glob("journal*")] == ["journal.json"]
+
+
+@pytest.mark.parametrize("state", ["none", "draining", "restoring", "another boot"])
+def test_not_drained(host, state):
+    if state != "none":
+        host.drain("r1")
+    if state == "draining":
+        host.do("step", "r1", steps=[{**STEP, "status": "started"}])
+    elif state == "restoring":
+        host.do("restore", "r1")
+    elif state == "another boot":
+        host.proc.boots()
+    owner = None if state == "none" else "r1"
+    fence = host.read(owner=owner, drained=True)
+    assert refused(host.do("mark", "r1", fence, marks=[MARK])) == "not_drained"
+    assert "marks" not in (host.journal() or {})
+
+
+def test_history_5_a_return_that_was_begun_counts_for_nothing(host):
+    host.drain("r0", host.read())
+    host.proc.later(60)
+    host.do("restore", "r1", host.read(owner="r0"))
+    host.proc.later(60)
+    # R0 takes it back, and nothing counts as done.
+    data = host.do("begin", "r0", host.read(owner="r1"), events=[])["journal"]
+    assert (data["state"], data["steps"][0]["status"]) == ("draining", "started")
+    assert refused(host.do("mark", "r0", host.read(owner="r0", drained=True), marks=[MARK])) == "not_drained"
+
+
+def test_marks_alone(host):
+    data = host.do("mark", "r1", host.read(), marks=[MARK])["journal"]
+    assert (data["state"], data["steps"], data["run_id"]) == ("marked", [], "r1")
+    assert data["marks"] == [{**MARK, "again": False}]
+    # A drain goes on from there.
+    assert host.drain("r1")["journal"]["state"] == "drained"
+    assert host.journal()["marks"][0]["event"] == "E0"
+
+
+def test_a_mark_is_taken_back_only_by_the_command_that_has_set_it(host):
+    host.do("mark", "r1", host.read(), marks=[MARK])
+    assert host.do("unmark", "r1", marks=[{**MARK, "at": 6.0}])["journal"]["marks"]
+    assert host.do("unmark", "r2", marks=[MARK])["journal"]["marks"]
+    result = host.do("unmark", "r1", marks=[MARK])
+    assert (result["changed"], result["journal"]) == (True, None)
+    assert list(host.path.parent.glob("journal*")) == []
+
+
+def test_a_mark_of_an_earlier_sending_is_not_taken_back(host):
+    host.drain("r1")
+    host.do("mark", "r1", host.read(owner="r1"), marks=[MARK])
+    again = {**MARK, "at": 70.0}
+    host.do("mark", "r1", host.read(owner="r1"), marks=[again])
+    assert host.do("unmark", "r1", marks=[again])["journal"]["marks"] == [{**again, "again": True}]
+
+
+def test_a_drained_host_keeps_its_journal_when_a_mark_is_taken_back(host):
+    host.drain("r1")
+    host.do("mark", "r1", host.read(owner="r1"), marks=[MARK])
+    data = host.do("unmark", "r1", marks=[MARK])["journal"]
+    assert (data["state"], data["marks"]) == ("drained", [])
+
+
+def test_history_9_a_journal_with_marks_alone_is_taken_over_and_forgotten(host):
+    host.do("mark", "r1", host.read(), marks=[MARK])
+    host.proc.later(31)
+    assert host.drain("r2", host.read(owner="r1"))["journal"]["state"] == "drained"
+    assert refused(host.do("forget", "r2", host.read(owner="r2"))) == "drained"
+    assert host.path.exists()
+
+
+def test_forget(host):
+    host.do("mark", "r1", host.read(), marks=[MARK])
+    host.proc.later(31)
+    assert refused(host.do("forget", "r2", host.read(owner="r3"))) == "owner"
+    result = host.do("forget", "r2", host.read(owner="r1"))
+    assert (result["changed"], result["journal"]) == (True, None)
+    assert list(host.path.parent.glob("journal*")) == []
+
+
+def test_a_journal_of_the_former_version_works(host):
+    former = {
+        "version": 1,
+        "state": "drained",
+        "events": [{"id": "E0"}],
+        "boot_id": "b1",
+        "run_id": "old",
+        "steps": [{**STEP, "before": None}],
+        "marks": [{"event": "E0", "hosts": ["web"], "at": 1.0}],
+    }
+    host.path.write_text(json.dumps(former))
+    host.path.chmod(0o600)
+    assert host.do("read")["journal"]["worked_on_for"] == 0
+    data = host.do("mark", "r2", host.read(owner="old", drained=True), marks=[MARK])["journal"]
+    assert (data["run_id"], data["marks"]) == ("r2", [{**MARK, "again": True}])
+
+
+def document(*events):
+    return json.dumps({"Events": [{"EventId": name, "EventStatus": status} for name, status in events]})
+
+
+@pytest.mark.parametrize(
+    ("events", "word"),
+    [
+        ([("E0", "Scheduled"), ("E1", "Started")], None),
+        ([("e0", "Scheduled")], None),
+        ([("E0", "Started")], "gone"),
+        ([("E0", "Scheduled"), ("E0", "Started")], "gone"),
+        ([("E0", "Started"), ("E0", "Scheduled")], "gone"),
+        ([("E1", "Scheduled")], "gone"),
+        ([], "gone"),
+    ],
+)
+def test_events(host, events, word):
+    fence = Fence(host.read(events=["E0"], scheduled=True), host.path, "r1")
+    if word is None:
+        fence.check_events(document(*events))
+        return
+    with pytest.raises(Refused) as error:
+        fence.check_events(document(*events))
+    assert error.value.word == word
+
+
+def test_an_event_that_has_started_is_still_there(host):
+    Fence(host.read(events=["E0"]), host.path, "r1").check_events(document(("E0", "Started")))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"Events": {}}', '{"Events": [{}]}', "<html>", '{"Events": 3}'])
+def test_what_is_no_document_is_not_taken_for_one_without_events(host, text):
+    with pytest.raises(Refused) as error:
+        Fence(host.read(events=["E0"]), host.path, "r1").check_events(text)
+    assert error.value.word == "unread"
+
+
+def test_who_is_at_work_is_forgotten_with_the_journal(host):
+    host.drain("r1", host.read())
+    host.do("restore", "r1", host.read(owner="r1"))
+    host.do("step", "r1", steps=[{"number": 1, "status": "undone"}])
+    assert AtWork(host.path).left("r1") == 30
+    assert host.do("close", "r1")["journal"] is None
+    assert [file.name for file in host.path.parent.glob("journal*")] == ["journal.last.json"]
