@@ -180,13 +180,13 @@ class ActionModule(ActionBase):
 
     def _confirm_drain(self) -> dict[str, t.Any]:
         decision = t.cast(conduct.Decision, self.round["decision"])
-        self.state["notes"] = self.round["notes"]
+        self.state["notes"], self.hosts = self.round["notes"], self.round["batch"]
         return self._round_told(conduct.confirm_drain(self.state, decision, self._answers()))
 
     def _round_told(self, decision: conduct.Decision) -> dict[str, t.Any]:
         found = decision["round"]
         return {
-            "text": json.dumps({"decision": decision, "notes": self.state["notes"]}),
+            "text": json.dumps({"decision": decision, "notes": self.state["notes"], "batch": self.hosts}),
             "drain": found["drain"],
             "drain_for": json.dumps(found["drain_for"]),
             "fences": json.dumps(decision["fences"]),
@@ -196,11 +196,14 @@ class ActionModule(ActionBase):
     def _order(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"]
         self.state["notes"] = self.round["notes"]
+        # Whoever was lost in between belongs to it as well.
+        self.hosts = self.round["batch"]
         variables = self._variables((*READ, "drain_result"))
         orders, held, calls = conduct.order(self.state, found, variables, self.wishes, self._inventory(), self.now)
         return self._orders_told(orders, held, calls)
 
     def _confirm_approval(self) -> dict[str, t.Any]:
+        self.hosts = self.round["batch"]
         orders, held = conduct.confirm_approval(self.state, self.round["orders"], self._answers())
         return self._orders_told(orders, held, [])
 
@@ -210,6 +213,7 @@ class ActionModule(ActionBase):
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
         return {
+            "id": str(uuid.uuid4()),
             "text": json.dumps(known),
             "orders": json.dumps(orders),
             "calls": calls,
@@ -223,6 +227,7 @@ class ActionModule(ActionBase):
 
     def _record(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"] if "decision" in self.round else None
+        self.hosts = list(self.round["orders"])
         variables = self._variables((*READ, *REGISTERED))
         self.state, calls = conduct.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now

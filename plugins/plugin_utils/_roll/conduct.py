@@ -277,6 +277,11 @@ def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes
     }
 
 
+def _owner_only(fence: Fence) -> Fence:
+    """For a return to service after the event: however long that took, the host must still be as it was left."""
+    return {**fence, "boot_id": None, "seconds": None, "events": []}
+
+
 def order(
     state: RunState, found: Round, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float
 ) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
@@ -312,7 +317,9 @@ def order(
         one["drains"] = host in found["drain"]
         one["together"] = sorted({name for event in sent for name in by_id[event]["hosts"]} | {host})
         one["marks"] = [mark_of(by_id[event], now) for event in sent]
-        one["fence"] = _fence(variables[host], sent, wishes)
+        one["fence"] = fence = _fence(variables[host], sent, wishes)
+        # Who is brought back although his event is still there must have been read just now.
+        one["restore_fence"] = fence if host in found["back"] else _owner_only(fence)
     notes = approval_notes(
         [by_id[mark["event"]] for one in orders.values() for mark in one["marks"]], state["run_id"], now
     )
@@ -366,12 +373,17 @@ def record(
     state: RunState, orders: Mapping[str, Order], found: Round | None, variables: HostVars, wave: int, now: float
 ) -> tuple[RunState, list[LeaseCall]]:
     """What became of the hosts of a round, and whose notes are of no use any more."""
+    unsent = _not_sent(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
     kept = {**state["kept"], **kept_of(variables, variables, now)}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
     noted = {note["host"] for note in state["notes"]}
-    # A round in which nobody did anything is one of waiting, whatever it was meant to be.
-    waits = found is not None and not any(one["acts"] or one["restore"] for one in orders.values())
+    if found is not None and unsent:
+        found["held"].update(unsent)
+        found["again"] = True
+    # A round in which nobody got on is one of waiting, whatever it was meant to be.
+    got_on = any(one["restore"] or (one["acts"] and not unsent.keys() & set(one["wait"])) for one in orders.values())
+    waits = found is not None and not got_on
     after: RunState = {
         **state,
         "outcomes": outcomes,
@@ -383,6 +395,19 @@ def record(
     }
     forget = [host for host in back if host in noted]
     return after, calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+
+
+def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str]:
+    """Event -> why its approval was not sent. Its hosts stay as they are, and get another turn."""
+    found: dict[str, str] = {}
+    for host, one in orders.items():
+        result = variables[host].get("approve_result") or {} if one["acts"] else {}
+        if result.get("unsent"):
+            found.update(dict.fromkeys(result["unsent"], str(result.get("error") or "the approval could not be sent")))
+            one["stays"] = one["drain"] == "drained"
+            one["later"] = not one["stays"]
+            one["restore"] = False
+    return found
 
 
 def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes, now: float) -> tuple[bool, int]:
@@ -411,5 +436,5 @@ def restored_only(batch: Sequence[str], variables: HostVars, wishes: Wishes) -> 
     """For hosts that an earlier run left drained and that nothing is planned for any more."""
     orders = {host: returned("drained") for host in batch}
     for host, one in orders.items():
-        one["fence"] = _fence(variables[host], [], wishes)
+        one["restore_fence"] = _owner_only(_fence(variables[host], [], wishes))
     return orders

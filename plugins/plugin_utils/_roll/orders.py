@@ -104,6 +104,7 @@ def empty_order(drain: str) -> Order:
         "together": [],
         "marks": [],
         "fence": None,
+        "restore_fence": None,
         "wait": [],
         "refused": [],
         "blocked": {},

@@ -50,6 +50,9 @@ def _approve_report(order: Order, known: Mapping[str, t.Any]) -> Mapping[str, t.
     if not order["acts"]:
         return {"over": True}
     approve = known.get("approve_result") or {}
+    if order["stays"] and approve.get("unsent"):
+        # It has another turn: what went wrong is told if it has none any more.
+        return {**approve, "over": True, "error": ""}
     return approve if "over" in approve else {"over": False, "error": approve.get("msg") or "No approval"}
 
 

@@ -89,6 +89,7 @@ class Order(t.TypedDict):
     together: list[str]
     marks: list[MarkData]
     fence: Fence | None
+    restore_fence: Fence | None
     wait: list[str]
     refused: list[Refusal]
     blocked: dict[str, list[str]]
