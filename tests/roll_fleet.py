@@ -8,6 +8,7 @@ What a run did is judged by these diaries, by the journals and by the simulator'
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,13 +22,20 @@ from simulator_process import Simulator
 
 
 class RollFleet:
-    def __init__(self, folder: Path, hosts: int = 4, domains: int = 3, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, hosts: int = 4, domains: int = 3, single_vms: bool = False, **settings: Any
+    ) -> None:
         self.folder = folder
         self.domain_of = {f"web-{number}": str(number % domains) for number in range(hosts)}
         self.diary = folder / "diary"
         self.diary.touch()
         vms = [{"name": name, "group": "web", "update_domain": domain} for name, domain in self.domain_of.items()]
-        self.simulator = Simulator({"vms": vms, "groups": {"web": {"kind": "availability_set"}}}, **settings)
+        groups = {"web": {"kind": "availability_set"}}
+        if single_vms:
+            # All of them say the same update domain, which says nothing.
+            vms = [{"name": name, "update_domain": "0"} for name in self.domain_of]
+            groups = {}
+        self.simulator = Simulator({"vms": vms, "groups": groups}, **settings)
         self.host_vars: dict[str, dict[str, Any]] = {name: {} for name in self.domain_of}
 
     def __enter__(self) -> RollFleet:
@@ -69,27 +77,26 @@ class RollFleet:
     def command(self, *arguments: str) -> list[str]:
         return ["ansible-playbook", "-i", str(self.inventory()), "maintenance.azure.drain_then_approve", *arguments]
 
-    def roll(self, *arguments: str, timeout: float = 300) -> ansible_run.Run:
-        return ansible_run.run(
-            self.folder, self.command(*arguments), timeout, ANSIBLE_SHOW_CUSTOM_STATS="1", ANSIBLE_PIPELINING="1"
-        )
+    def roll(self, *arguments: str, timeout: float = 300, **environment: str) -> ansible_run.Run:
+        settings = {"ANSIBLE_SHOW_CUSTOM_STATS": "1", "ANSIBLE_PIPELINING": "1", **environment}
+        return ansible_run.run(self.folder, self.command(*arguments), timeout, **settings)
 
-    def roll_and_kill_when(self, condition: Any, timeout: float = 120) -> None:
+    def start(self, name: str, *arguments: str) -> StartedRoll:
+        """A run in the background, with a log of its own."""
+        return StartedRoll(self, name, arguments)
+
+    def roll_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 120) -> None:
         """Start a run and kill it, with all its workers, as soon as the condition holds."""
-        environment = ansible_run.environment(self.folder, ANSIBLE_PIPELINING="1")
-        with (self.folder / "killed.log").open("wb") as log:
-            process = subprocess.Popen(
-                self.command(), cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True
-            )
-        ends = time.monotonic() + timeout
-        try:
-            while not condition():
-                assert process.poll() is None, f"ended too early: {(self.folder / 'killed.log').read_text()}"
-                assert time.monotonic() < ends, f"never came to it: {(self.folder / 'killed.log').read_text()}"
-                time.sleep(0.05)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        with self.start("killed", *arguments) as run:
+            run.wait_for(condition, timeout)
+
+    def lease(self, keeper: str) -> dict[str, Any]:
+        path = self.folder / f"{keeper}.lock"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def is_noted(self, host: str) -> bool:
+        """The keepers know that the host is about to be drained."""
+        return any(note["host"] == host for keeper in self.domain_of for note in self.lease(keeper).get("notes", ()))
 
     # -- what happened, from the outside
 
@@ -160,3 +167,57 @@ class RollFleet:
         """maintenance_run, as later jobs get it."""
         text = run.output[run.output.index("RUN: {") + len("RUN: ") :]
         return json.JSONDecoder().raw_decode(text)[0]["maintenance_run"]
+
+
+class StartedRoll:
+    """A run in a session of its own: with all its workers it can be stopped, woken and killed."""
+
+    def __init__(self, fleet: RollFleet, name: str, arguments: tuple[str, ...]) -> None:
+        self.path = fleet.folder / f"{name}.log"
+        environment = ansible_run.environment(
+            fleet.folder, ANSIBLE_PIPELINING="1", RESULTS_FILE=str(fleet.folder / f"{name}.jsonl")
+        )
+        with self.path.open("wb") as log:
+            self.process = subprocess.Popen(
+                fleet.command(*arguments),
+                cwd=fleet.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def __enter__(self) -> StartedRoll:
+        return self
+
+    def __exit__(self, *_about: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    @property
+    def output(self) -> str:
+        return self.path.read_text()
+
+    def wait_for(self, condition: Any, timeout: float = 120) -> None:
+        ends = time.monotonic() + timeout
+        while not condition():
+            assert self.process.poll() is None, f"ended too early: {self.output}"
+            assert time.monotonic() < ends, f"never came to it: {self.output}"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """A laptop that sleeps."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def wake(self) -> None:
+        os.killpg(self.process.pid, signal.SIGCONT)
+
+    def kill_the_controller_alone(self) -> None:
+        """Its workers live on, as after the out-of-memory killer."""
+        self.process.kill()
+        self.process.wait()
+
+    def end(self, timeout: float = 300) -> int:
+        return self.process.wait(timeout)

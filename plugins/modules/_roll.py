@@ -11,7 +11,8 @@ short_description: "[INTERNAL] Decides what a roll does next"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] The state of a run goes in as a text, and comes out as one. It runs on the controller and touches no host."
+  - "[INTERNAL] The state of a run goes in as a text, and comes out as one."
+  - It runs on the controller and touches no host.
   - This is what the plays of C(maintenance.azure.drain_then_approve) ask. There is no reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes

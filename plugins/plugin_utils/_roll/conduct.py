@@ -21,7 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import may_approve_now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, warning_about
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import (
     Answers,
     approval_notes,
@@ -45,6 +45,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import wrapped
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
@@ -100,14 +101,19 @@ def begin(run_id: str, now: float, hosts: Sequence[str], groups: Mapping[str, st
 def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float) -> RunState:
     """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
     made = _made_plan(list(variables), variables, wishes, inventory, now, read_again=False)
+    kept = {**state["kept"], **kept_of(variables, variables, now)}
+    busy = {host for wave in made["waves"] for host in wave["hosts"]}
+    doubtful = [host for host in grouping_of(kept).doubtful if host in busy]
     made["lines"] = render_plan(made)
+    if len(doubtful) > 1:
+        made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
     planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
     wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
     return {
         **state,
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
-        "kept": {**state["kept"], **kept_of(variables, variables, now)},
+        "kept": kept,
         # Events keep what was first planned for them.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
         # Kept, as the event may be over when the run is: then nobody took care of it.

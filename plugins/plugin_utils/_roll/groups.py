@@ -10,7 +10,7 @@ update domain counts only where something shows that the host has company.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
@@ -51,7 +51,8 @@ class Grouping:
     group_of: Mapping[str, str]
     # In words, such as "update domain 0".
     domain_of: Mapping[str, str]
-    warnings: tuple[str, ...]
+    # Hosts of which nothing shows with whom they share a domain.
+    doubtful: tuple[str, ...]
 
 
 def group_hosts(places: Iterable[Place]) -> Grouping:
@@ -91,7 +92,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
         groups=tuple(groups),
         group_of={host: group.name for group in groups for host in group.hosts},
         domain_of=domain_of,
-        warnings=_warnings(sorted(doubtful, key=natural)),
+        doubtful=tuple(sorted(doubtful, key=natural)),
     )
 
 
@@ -151,11 +152,8 @@ def _domain(place: Place, shares: bool, doubtful: list[str]) -> str:
     return f"host {place.host}"
 
 
-def _warnings(hosts: list[str]) -> tuple[str, ...]:
-    if not hosts:
-        return ()
-    warning = (
-        f"Nothing shows which other VMs share the domain of {some_of(hosts)}, so that each goes alone: set"
+def warning_about(hosts: Sequence[str]) -> str:
+    return (
+        f"Nothing shows which other VMs share the domain of {some_of(list(hosts))}, so that each goes alone: set"
         " maintenance_delivery_group on the hosts of one availability set or scale set, or maintenance_domain"
     )
-    return (warning,)

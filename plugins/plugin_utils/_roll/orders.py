@@ -128,7 +128,7 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late
         return
     started = event["status"] != "Scheduled"
     if not_now and not started and not blocked and not event["vanishing"]:
-        order["stays"] = order["stays"] or order["drain"] == "drained"
+        order["stays"] = order["stays"] or order["drain"] not in ("not_needed", "put_off")
         return
     if not started and blocked:
         order["blocked"][event["id"]] = blocked

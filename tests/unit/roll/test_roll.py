@@ -380,6 +380,7 @@ def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
     plan = {
         "waves": [{"hosts": ["a"], "events": []}, {"hosts": ["b"], "events": []}],
         "restore_first": ["c"],
+        "nothing_to_do": ["d"],
     }
     shared = _conduct.for_the_plays(a_run("abc", stopped=stopped, plan=plan), Wishes(plan_only=plan_only), 0.0)
     assert (shared["waves"], shared["leftovers"], shared["to_read"]) == (waves, leftovers, to_read)
@@ -387,13 +388,13 @@ def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
 
 def test_who_another_run_is_at_work_on_is_left_to_it():
     journal = {"owner": "another", "worked_on_until": 10.0}
-    run = a_run("c", plan={"waves": [], "restore_first": ["c"]}, kept={"c": {"journal": journal}})
+    run = a_run("c", plan={"waves": [], "restore_first": ["c"], "nothing_to_do": []}, kept={"c": {"journal": journal}})
     assert _conduct.leftovers(run, 9.0) == []
     assert _conduct.leftovers(run, 11.0) == ["c"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again():
-    run = a_run(plan={"waves": [], "restore_first": []})
+    run = a_run(plan={"waves": [], "restore_first": [], "nothing_to_do": ["a"]})
     assert not _conduct.for_the_plays(run, Wishes(), 0.0)["to_read"]
 
 

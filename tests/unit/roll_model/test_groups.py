@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import random
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Place, group_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+    THE_REST,
+    Place,
+    group_hosts,
+    warning_about,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,7 +55,7 @@ def domains(*places):
 def test_three_single_vms_are_three_domains_with_a_remedy():
     found = group_hosts([Place(name, update_domain="0") for name in ("a", "b", "c")])
     assert dict(found.domain_of) == {"a": "host a", "b": "host b", "c": "host c"}
-    (warning,) = found.warnings
+    warning = warning_about(found.doubtful)
     assert "a, b, c" in warning
     assert "maintenance_delivery_group" in warning
     assert "maintenance_domain" in warning
@@ -59,7 +64,7 @@ def test_three_single_vms_are_three_domains_with_a_remedy():
 def test_members_of_a_set_have_their_update_domain():
     places = [Place("a", "web", update_domain="0"), Place("b", "web", update_domain="1")]
     assert domains(*places) == {"a": "update domain 0", "b": "update domain 1"}
-    assert group_hosts(places).warnings == ()
+    assert group_hosts(places).doubtful == ()
 
 
 def test_a_single_vm_with_a_zone_has_its_zone_and_a_member_of_a_scale_set_does_not():
