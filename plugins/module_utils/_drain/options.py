@@ -87,7 +87,7 @@ def journal_options():
         steps=dict(type="list", elements="dict", default=[], options=step),
         marks=mark_options(),
         fence=fence_options(),
-        **service_to_ask()
+        **service_to_ask(),
     )
 
 

@@ -74,7 +74,7 @@ class Approver:
     # For each event, the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[Reading], dict[str, list[str]]] = lambda _reading: {}
     # For each event, the hosts that it names and whose journals do not say that its approval begins.
-    unmarked: Callable[[], dict[str, list[str]]] = lambda: {}
+    unmarked: Callable[[], dict[str, list[str]]] = dict
     # In a roll: what was read and decided on already, and for each event the host that is to send.
     decided_on: Reading | None = None
     first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -72,7 +72,9 @@ def test_age_after_a_boot(host):
     assert refused(host.drain(fence=fence)) == "age"
 
 
-@pytest.mark.parametrize("fence", [{"boot_id": "b1", "seconds": None}, {"boot_id": None, "seconds": 1000.0}, {"owner": None}])
+@pytest.mark.parametrize(
+    "fence", [{"boot_id": "b1", "seconds": None}, {"boot_id": None, "seconds": 1000.0}, {"owner": None}]
+)
 def test_a_time_that_is_not_told_is_too_old(host, fence):
     assert refused(host.drain(fence={"events": [], **fence})) == "age"
 
