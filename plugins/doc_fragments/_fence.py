@@ -18,8 +18,8 @@ options:
       - V(age) is another boot, or more time than O(fence.at_most). V(owner) is a journal of another run than
         O(fence.owner) and this one. V(worked_on) is another run that is at work there. V(gone) is an event of
         O(fence.events) that is no longer shown, or not as it has to be. V(not_drained) is a journal that is missing,
-        unfinished or of a return that has begun. V(unread) is a service that does not tell. V(drained) is a journal that
-        can't be forgotten.
+        unfinished or of a return that has begun. V(unread) is a service that does not tell. V(drained) is a journal
+        that can't be forgotten.
     type: dict
     suboptions:
       boot_id:

@@ -105,9 +105,9 @@ options:
     type: int
     default: 900
 notes:
-  - With O(marks), O(journal), O(run_id) and O(fence), as in a roll, the host writes down that the approval begins, in the
-    same command in which it sends, sends nothing any more after 20 seconds, and takes the mark back where it knows that
-    nothing was sent. The first of C(hosts) of a mark sends.
+  - With O(marks), O(journal), O(run_id) and O(fence), as in a roll, the host writes down that the approval begins, in
+    the same command in which it sends, sends nothing any more after 20 seconds, and takes the mark back where it knows
+    that nothing was sent. The first of C(hosts) of a mark sends.
   - Whoever may run a process on a VM may approve its events. The service asks for no credentials.
   - With C(run_once) or C(delegate_to) nobody else can step in for the host that runs the task.
   - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task says so

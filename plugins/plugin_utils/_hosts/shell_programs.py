@@ -66,6 +66,7 @@ def renewal(path: str, run_id: str) -> str:
     return f"""( w={shlex.quote(path + ENDING)}
 umask 077
 [ ! -L "$w" ] && read -r o r <"$w" && [ "$o" = {run} ] && {{
-{_READ_CLOCK}rm -f "$w.new" && set -C && echo "{run} $b $((${{u%%.*}} + {SECONDS_AHEAD}))" >"$w.new" && mv -f "$w.new" "$w"
+{_READ_CLOCK}rm -f "$w.new"; set -C
+echo "{run} $b $((${{u%%.*}} + {SECONDS_AHEAD}))" >"$w.new" && mv -f "$w.new" "$w"
 }} ) 2>/dev/null </dev/null
 """

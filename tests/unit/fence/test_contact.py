@@ -107,5 +107,5 @@ def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, liste
 
 
 def test_without_a_contact_a_command_is_waited_for_as_before():
-    with pytest.raises(StepError, match="sleep did not end within 0.2 s and was killed"):
+    with pytest.raises(StepError, match=r"sleep did not end within 0\.2 s and was killed"):
         Host(0.2).run(["sleep", "30"])
