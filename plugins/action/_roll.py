@@ -228,6 +228,7 @@ class ActionModule(ActionBase):
     def _record(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"] if "decision" in self.round else None
         self.hosts = list(self.round["orders"])
+        self.state["notes"] = self.round.get("notes", [])
         variables = self._variables((*READ, *REGISTERED))
         self.state, calls = conduct.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now

@@ -10,6 +10,7 @@ it. Hosts are known by what is in their variables.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import secrets
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -181,8 +182,14 @@ def leftovers(state: RunState, now: float) -> list[str]:
     return [
         host
         for host in dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
-        if not _is_worked_on(state["kept"].get(host, {}), state["run_id"], now)
+        if not _is_worked_on(state["kept"].get(host, {}), state["run_id"], now) and not _is_taken_care_of(state, host)
     ]
+
+
+def _is_taken_care_of(state: RunState, host: str) -> bool:
+    """Since the plan was made."""
+    outcome = state["outcomes"].get(host)
+    return outcome is not None and outcome["wave"] == 0 and outcome["number_of_pass"] == state["number_of_pass"]
 
 
 def _is_worked_on(kept: Mapping[str, t.Any], run_id: str, now: float) -> bool:
@@ -236,7 +243,7 @@ def decide(
     verdicts = verdicts_of(state, answers, "take")
     unleased = verdicts.unleased(grouping)
     state["notes"] = verdicts.notes(state["notes"])
-    roll = _roll(state, kept, variables, made, wishes, grouping, now)
+    roll = _model(state, kept, variables, made, wishes, inventory, now)
     found = next_round(made, batch, roll, unleased, state["unasked"])
     fences = {
         host: _fence(variables[host], found["drain_for"].get(host, []), wishes)
@@ -246,13 +253,13 @@ def decide(
     return {"round": found, "fences": fences, "calls": calls_for(state, batch, grouping, notes)}
 
 
-def _roll(
+def _model(
     state: RunState,
     kept: Mapping[str, dict[str, t.Any]],
     variables: HostVars,
     made: PlanData,
     wishes: Wishes,
-    grouping: Grouping,
+    inventory: Inventory,
     now: float,
 ) -> Roll:
     planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
@@ -267,8 +274,9 @@ def _roll(
         now,
         notes=state["notes"],
         records=state["records"],
+        elsewhere=functools.cache(inventory.elsewhere),
     )
-    return dataclasses.replace(roll, failures=failures(state, wishes, grouping))
+    return dataclasses.replace(roll, failures=failures(state, wishes, grouping_of(kept)))
 
 
 def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> Fence:
@@ -297,7 +305,7 @@ def order(
     kept = {**state["kept"], **kept_of(batch, variables, now)}
     made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
     grouping = grouping_of(kept)
-    roll = _roll(state, kept, variables, made, wishes, grouping, now)
+    roll = _model(state, kept, variables, made, wishes, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     # An event that has started, grown or gone since is taken as it is now.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
@@ -383,7 +391,9 @@ def record(
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
     kept = {**state["kept"], **kept_of(variables, variables, now)}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
-    noted = {note["host"] for note in state["notes"]}
+    # What this run has told the keepers itself is not among what they have told it.
+    noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
+    noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
     if found is not None and unsent:
         found["held"].update(unsent)
         found["again"] = True
@@ -424,7 +434,7 @@ def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes,
     since = state["waits_since"]
     if since is None:
         return found["again"], 0
-    if not (found["again"] or found["waits"]) or (found["waits"] and _others_come_first(state, batch)):
+    if not (found["again"] or found["waits"]) or _own_hosts_come_first(state, found, batch):
         return False, 0
     patience = wishes.healthy_timeout if found["waits_for_service"] else wishes.patience
     if now - since >= patience:
@@ -432,10 +442,10 @@ def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes,
     return True, SHORTEST_PAUSE + secrets.randbelow(LONGEST_PAUSE - SHORTEST_PAUSE + 1)
 
 
-def _others_come_first(state: RunState, batch: Sequence[str]) -> bool:
-    """A later batch may have what this one waits for: it comes up again in the next pass, and the last one waits."""
-    waves = state["plan"]["waves"]
-    return state["number_of_pass"] < PASSES and bool(waves) and set(waves[-1]["hosts"]) != set(batch)
+def _own_hosts_come_first(state: RunState, found: Round, batch: Sequence[str]) -> bool:
+    """What is waited for is this run's own to do, in another batch: then this one comes up again in the next pass."""
+    others = set(state["hosts"]) - set(batch)
+    return state["number_of_pass"] < PASSES and bool(found["waits_for"]) and others.issuperset(found["waits_for"])
 
 
 def restored_only(batch: Sequence[str], variables: HostVars, wishes: Wishes) -> dict[str, Order]:

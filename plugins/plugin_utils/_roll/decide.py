@@ -47,6 +47,8 @@ class _Obstacle:
     why: str
     until: float | None = None
     never: bool = False
+    # Who is in the way.
+    hosts: tuple[str, ...] = ()
 
 
 def what_may_go_down_now(roll: Roll) -> tuple[Move, ...]:
@@ -142,6 +144,7 @@ class _Decision:
             until=min(soonest, default=None),
             never=obstacle.never,
             short_of_service=obstacle.cause == _SERVICE,
+            in_the_way=obstacle.hosts,
         )
 
     def _forgotten(self) -> list[Move]:
@@ -412,9 +415,10 @@ def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> 
     by_event = [name for name in names if name in state.taken_by_events]
     if len(by_event) == len(names):
         event_id = state.taken_by_events[names[0]]
-        return _Obstacle(_UNDER_WAY, f"Event {event_id} is under way for {some_of(names)}, of another domain")
+        why = f"Event {event_id} is under way for {some_of(names)}, of another domain"
+        return _Obstacle(_UNDER_WAY, why, hosts=tuple(names))
     others = [name for name in names if name not in by_event]
-    return _Obstacle(_OUT, f"{some_of(others)}, of another domain, is not in service")
+    return _Obstacle(_OUT, f"{some_of(others)}, of another domain, is not in service", hosts=tuple(names))
 
 
 def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:

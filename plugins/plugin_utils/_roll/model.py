@@ -196,6 +196,7 @@ class Move:
     # For a hold: it can never be met, so there is nothing to wait for; what is short is hosts in service.
     never: bool = False
     short_of_service: bool = False
+    in_the_way: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,8 @@ def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
     if not isinstance(status.get("events"), list):
         return "lost"
     if not was_due:
-        return "drained" if status.get("journal") else "not_needed"
+        # One that holds nothing but marks says that an approval began, of what needs no drain.
+        return "drained" if (status.get("journal") or {}).get("state", "marked") != "marked" else "not_needed"
     drain = known.get("drain_result") or {}
     if drain.get("state") == "drained" and not drain.get("failed") and not drain.get("unreachable"):
         return "drained"
@@ -155,8 +156,11 @@ def _contradiction(event: Mapping[str, t.Any]) -> Refusal:
 
 
 def _is_restored(order: Order, on_failed_drain: str) -> bool:
-    if order["drain"] in ("lost", "not_needed") or order["vanishes"]:
+    if order["drain"] == "lost" or order["vanishes"]:
         return False
+    if order["drain"] == "not_needed":
+        # Nothing was drained; the journal with the mark of the approval is put away.
+        return bool(order["approve_as_is"])
     if order["blocked"] and not order["wait"]:
         return on_failed_drain == "restore"
     return True

@@ -84,7 +84,7 @@ def host_outcome(
         "wave": wave,
         "state": _state(order, approve, restore),
         "drained_at": drain.get("drained_at"),
-        "restored_at": restore.get("restored_at"),
+        "restored_at": None if order["drain"] == "not_needed" else restore.get("restored_at"),
         "rebooted": _rebooted(drain, restore),
         "approved": [*before.get("approved", ()), *(approve.get("approved") or ())],
         "leaders": {**before.get("leaders", {}), **(approve.get("leaders") or {})},
@@ -104,13 +104,13 @@ def _state(order: Order, approve: Mapping[str, t.Any], restore: Mapping[str, t.A
         return "lost"
     if order["vanishes"]:
         return "vanished"
+    if order["drain"] == "not_needed" and not restore.get("error"):
+        return "failed" if approve.get("error") else "passed"
     if restore.get("state") in ("restored", "nothing"):
         # Back in service, and yet something went wrong on the way: the roll must not go on as if nothing had been.
         return (
             "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
         )
-    if order["drain"] == "not_needed":
-        return "failed" if approve.get("error") else "passed"
     if order["stays"] and approve["over"] and not approve.get("error"):
         return STAYS
     return "left_drained"

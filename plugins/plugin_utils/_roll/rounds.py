@@ -41,8 +41,9 @@ class Round(t.TypedDict):
     # Whether another round may have something; with nothing to do now, when it is worth another look.
     again: bool
     waits: bool
-    # All that is waited for is that enough hosts are in service.
+    # All that is waited for is that enough hosts are in service; that these hosts are.
     waits_for_service: bool
+    waits_for: list[str]
 
 
 def next_round(
@@ -88,6 +89,7 @@ def next_round(
         "waits": not did
         and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
         "waits_for_service": all(move.short_of_service for move in moves if move.kind == HOLD),
+        "waits_for": sorted({name for move in moves if move.kind == HOLD for name in move.in_the_way}, key=natural),
     }
 
 

@@ -10,7 +10,7 @@ variables are costly to ask for.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
@@ -96,10 +96,12 @@ def model_of(
     now: float,
     notes: Sequence[NoteData] = (),
     records: Sequence[RecordData] = (),
+    elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
 ) -> Roll:
     """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group.
 
-    `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means.
+    `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means. `elsewhere`
+    tells the hosts of the inventory that are not of this run, by VM name; it is costly.
     """
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
     over = {event for event, seen in seen_last if seen == "gone"}
@@ -113,7 +115,7 @@ def model_of(
             event_id = str(raw.get("id"))
             # There is no way back from Started.
             if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
-                named = _named(raw, kept, by_vm)
+                named = _named(raw, kept, by_vm, elsewhere)
                 events[event_id] = _event(raw, planned.get(event_id), named, rules)
     hosts = [_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()]
     return Roll(
@@ -199,7 +201,12 @@ def _event(
     rules: Sequence[Rule],
 ) -> Event:
     due = moment(raw.get("not_before"))
-    hosts, strangers = (planned["hosts"], planned["uncovered"]) if planned else named
+    hosts, strangers = named
+    if planned:
+        # The plan does not believe an event of everybody whom it names.
+        others = [host for host in hosts if host in planned["not_in_run"]]
+        hosts = [*planned["hosts"], *others]
+        strangers = planned["uncovered"] if len(planned["uncovered"]) != len(others) else []
     action = planned["action"] if planned else decide(raw, rules)["action"]
     return Event(
         id=str(raw.get("id")),
@@ -213,7 +220,10 @@ def _event(
 
 
 def _named(
-    raw: Mapping[str, t.Any], kept: Mapping[str, Kept], by_vm: Mapping[str, list[str]]
+    raw: Mapping[str, t.Any],
+    kept: Mapping[str, Kept],
+    by_vm: Mapping[str, list[str]],
+    elsewhere: Callable[[], Mapping[str, Sequence[str]]],
 ) -> tuple[list[str], list[str]]:
     """The hosts that an event of others names, and the names that are no host, or not known to be which."""
     hosts: list[str] = []
@@ -221,6 +231,8 @@ def _named(
     for written in raw.get("resources") or ():
         called = by_vm.get(canonical_name(str(written)), [])
         found = [host for host in called if str(raw.get("id")) in (kept[host]["shows"] or ())] or called
+        if not called:
+            found = list(elsewhere().get(canonical_name(str(written)), ()))
         if len(found) == 1:
             hosts += found
         else:
