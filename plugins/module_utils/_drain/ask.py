@@ -13,8 +13,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service import 
 
 def check_that_events_are_shown(fence, transport=_imds.HttpTransport):
     """One request, which may take no longer than what the run knows is good for."""
-    if not fence.given.get("events"):
-        return
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
         answers = _reading.read(request, transport)

@@ -61,7 +61,7 @@ def _written(journal, request, before):
         return before
     if state == "close":
         return journal.close()
-    if journal.fence and state in OF_A_FRESH_READING:
+    if journal.asks_for_events() and state in OF_A_FRESH_READING:
         _ask.check_that_events_are_shown(journal.fence)
 
     def change(data):

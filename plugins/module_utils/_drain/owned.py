@@ -20,6 +20,9 @@ class OwnedJournal:
         self.fence = Fence(fence, journal.path, run_id) if fence else None
         self.at_work = AtWork(journal.path)
 
+    def asks_for_events(self):
+        return bool(self.fence and self.fence.given.get("events"))
+
     def read(self):
         return self.journal.read()
 

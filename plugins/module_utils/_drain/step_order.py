@@ -96,7 +96,7 @@ def _opened(order, runner):
     """Makes this run the owner of the journal. Where there is none, nothing was drained that could be restored."""
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
-        if journal.fence:
+        if journal.asks_for_events():
             _ask.check_that_events_are_shown(journal.fence)
         events = order["open"]["events"]
         return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))

@@ -59,7 +59,7 @@ def host_vars(way, folder):
 def is_there(pid):
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, 0)
-        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
@@ -77,7 +77,9 @@ def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
         {"command": {"drain": ["sh", "-c", f"echo $$ > {started}.new; mv {started}.new {started}; exec sleep {LONG}"]}},
         {"command": {"drain": ["touch", f"{tmp_path}/second"]}},
     ]
-    read = {"maintenance.azure.host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"}}
+    read = {
+        "maintenance.azure.host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"}
+    }
     clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
     role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
     role["vars"] = {"drain_run_id": "r1", "drain_fence": {**clock, "events": ["A1"]}}
