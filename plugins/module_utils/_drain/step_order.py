@@ -100,7 +100,8 @@ def _opened(order, runner):
             _ask.check_that_events_are_shown(journal.fence)
         events = order["open"]["events"]
         return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
-    if runner.journal.read() is None and not journal.fence:
+    if runner.journal.read() is None:
+        journal.check_that_there_is_none()
         return None
     return journal.take(
         lambda data: data and dict(data, state="restoring", run_id=runner.run_id),

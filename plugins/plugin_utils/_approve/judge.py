@@ -109,6 +109,8 @@ class Record:
     """What the hosts of this run have done about one event so far."""
 
     sent_by: str | None = None
+    # By the controller's clock, in seconds since 1970.
+    sent_at: float | None = None
     failed: list[str] = dataclasses.field(default_factory=list)
     # Began to send and was not heard of again: the approval may have arrived.
     unclear: str | None = None
