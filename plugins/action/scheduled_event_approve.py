@@ -66,6 +66,7 @@ class ActionModule(WaitAction):
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
             in_a_roll=service.marking is not None,
+            decided_at={canonical_id(mark["event"]): float(mark["at"]) for mark in self.options["marks"]},
             allow_uncovered=self.options["uncovered"] == "allow",
             insist=self.options["leader"] == "self",
             predict_only=self._task.check_mode,

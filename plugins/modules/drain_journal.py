@@ -42,7 +42,8 @@ options:
       - V(mark) says that the approval of O(marks) begins, so that whoever reads it knows that they may start at any
         moment. Where there is no journal, one with marks alone is made if O(fence) is given, and else none.
       - V(unmark) takes those of O(marks) back that this run has set, with the same C(at), and that were not there
-        before. What a host of this run has sent, or may have sent, stays. A journal in which nothing is left is removed.
+        before. What a host of this run has sent, or may have sent, stays. A journal in which nothing is left is
+        removed.
       - V(take_over) makes this run the owner of the journal.
       - V(forget) removes a journal with nothing drained.
       - V(restore) says that the steps are going to be undone. Where there is no journal, none is made.

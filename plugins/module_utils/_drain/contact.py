@@ -11,6 +11,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import contextlib
 import os
+import signal
 import threading
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
@@ -35,10 +36,14 @@ class Contact:
         self.why = ""
         self._until = None
         self._renewed = None
+        self._hang_up = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self):
+        # A terminal that goes away would end this command, and leave alone what it has started. Not ignored: that would
+        # be so for what it starts as well.
+        self._hang_up = signal.signal(signal.SIGHUP, lambda *_about: None)
         self._renew()
         self._thread.start()
         return self
@@ -47,6 +52,7 @@ class Contact:
         # The answer comes next, and nothing may get in between.
         self._over.set()
         self._thread.join()
+        signal.signal(signal.SIGHUP, self._hang_up)
 
     def is_lost(self):
         return bool(self.why)

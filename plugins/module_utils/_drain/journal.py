@@ -85,15 +85,32 @@ def recorded(data, records, now):
     return data
 
 
-def marked(data, marks):
+def marked(data, marks, about_to_send=False):
     """The journal of a host whose events are about to be approved: from here on they may start at any moment.
 
-    A mark that was there before says so with `again`: an earlier sending may have arrived, so it is not taken back.
+    A mark says with `again` that an earlier sending may have arrived: it was there before with another time, or this
+    host itself was about to send. Such a one is not taken back.
     """
-    known = {mark["event"].lower() for mark in data.get("marks", [])}
     new = {mark["event"].lower() for mark in marks}
     kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in new]
-    return dict(data, marks=kept + [dict(mark, again=mark["event"].lower() in known) for mark in marks])
+    old = _marks_that_stay(data, marks)
+    marks = [dict(mark, again=about_to_send or mark["event"].lower() in old) for mark in marks]
+    return dict(data, marks=kept + marks)
+
+
+def _marks_that_stay(data, marks):
+    times = {mark["event"].lower(): mark["at"] for mark in marks}
+    return {
+        mark["event"].lower()
+        for mark in data.get("marks", [])
+        if mark.get("again") or mark.get("at") != times.get(mark["event"].lower())
+    }
+
+
+def that_can_be_taken_back(data, marks):
+    """Those of the marks of which nothing was sent before, whether they are there already or not."""
+    stay = _marks_that_stay(data, marks) if data else ()
+    return [mark for mark in marks if mark["event"].lower() not in stay]
 
 
 def marked_alone(run_id, boot, now):
@@ -102,14 +119,10 @@ def marked_alone(run_id, boot, now):
 
 
 def unmarked(data, marks):
-    """The same without those of the marks that were set as they are given, and were not there before."""
+    """The same without these marks; NO_MORE where nothing else was in it."""
     taken_back = {(mark["event"].lower(), mark["at"]) for mark in marks}
-    kept = [
-        mark
-        for mark in data.get("marks", [])
-        if mark.get("again") or (mark["event"].lower(), mark.get("at")) not in taken_back
-    ]
-    return dict(data, marks=kept)
+    kept = [mark for mark in data.get("marks", []) if (mark["event"].lower(), mark.get("at")) not in taken_back]
+    return dict(data, marks=kept) if kept or data["state"] != "marked" else NO_MORE
 
 
 def has_something_drained(data):

@@ -20,6 +20,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     marked,
     marked_alone,
     recorded,
+    that_can_be_taken_back,
     unmarked,
     utc_now,
 )
@@ -56,13 +57,14 @@ def failure_of(error):
 
 def _written(journal, request, before):
     state, now = request["state"], utc_now()
-    makes_one = state in ("begin", "step", "drained") or (state == "mark" and journal.fence)
-    if state == "read" or (before is None and not makes_one and not journal.fence):
+    if state == "read":
         return before
+    if before is None and not (state in ("begin", "step", "drained") or (state == "mark" and journal.fence)):
+        journal.check_that_there_is_none()
+        return None
     if state == "close":
         return journal.close()
-    # Without events this part of us was not sent along.
-    if journal.fence and journal.fence.given.get("events") and state in OF_A_FRESH_READING:
+    if journal.asks_for_events() and state in OF_A_FRESH_READING:
         _ask.check_that_events_are_shown(journal.fence)
 
     def change(data):
@@ -96,9 +98,8 @@ def _changed(data, state, request, journal, now):
         return dict(data, state="restoring", run_id=run_id)
     if state == "take_over":
         return dict(data, run_id=run_id)
-    if has_something_drained(data) and state == "forget":
-        raise Refused(DRAINED, "Something is drained on this host, so its journal %s is not removed" % journal.path)
     if state == "unmark":
-        data = unmarked(data, request.get("marks") or [])
-    nothing_left = state == "forget" or not (data["marks"] or data["state"] != "marked")
-    return NO_MORE if nothing_left else data
+        return unmarked(data, that_can_be_taken_back(data, request.get("marks") or []))
+    if has_something_drained(data):
+        raise Refused(DRAINED, "Something is drained on this host, so its journal %s is not removed" % journal.path)
+    return NO_MORE

@@ -9,31 +9,49 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+    Journal,
+    JournalError,
+    marked,
+    marked_alone,
+    that_can_be_taken_back,
+    unmarked,
+    utc_now,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
 
 # A POST is not tried any more so long after its command arrived.
 SECONDS_TO_SEND = 20
 
 
+class MarkedApproval:
+    """`marking` is {journal, run_id, fence, marks}."""
+
+    def __init__(self, marking):
+        self.marks = marking["marks"]
+        self.journal = OwnedJournal(Journal(expanded(marking["journal"])), marking["run_id"], marking["fence"])
+        self.to_take_back = []
+
+    def begin(self, document):
+        """Write down that the approval of what this document shows begins, if the fence allows it."""
+        self.journal.fence.check_events(document)
+        self.journal.take(self._marked)
+
+    def _marked(self, data):
+        self.to_take_back = that_can_be_taken_back(data, self.marks)
+        data = data or marked_alone(self.journal.run_id, _host_clock.boot_id(), utc_now())
+        return marked(data, self.marks, about_to_send=True)
+
+    def take_back(self):
+        """Nothing was sent: the marks of which nothing was sent before go as well."""
+        self.journal.change_if_ours(lambda data: unmarked(data, self.to_take_back))
+
+
 def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
-    """What exchange.py returns for an approval; {failed, refused} where the fence refuses.
-
-    `marking` is {journal, run_id, fence, marks}. A mark that this command has set is taken back where it knows that it
-    sent nothing.
-    """
+    """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
     approval, arrived = request["approval"], clock.seconds()
-    marking = approval["marking"]
-    path = expanded(marking["journal"])
-    fence = Fence(marking["fence"], path, marking["run_id"], clock)
-    # The events are looked for in the document that is compared anyway.
-    write = dict(marking, path=path, fence=dict(marking["fence"], events=[]))
-
-    def begin(document):
-        fence.check_events(document)
-        _must(_journal_order.carried_out(dict(write, state="mark"), False))
-
+    marking = MarkedApproval(approval["marking"])
     try:
         answers = _imds.approve(
             request["endpoints"][0],
@@ -43,24 +61,11 @@ def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
             request["timeout"],
             transport,
             approval.get("expected_sha256"),
-            begin,
+            marking.begin,
             lambda: arrived + SECONDS_TO_SEND - clock.seconds(),
         )
+        if answers["problem"] and not answers["problem"]["unclear"]:
+            marking.take_back()
     except JournalError as error:
         return dict(_journal_order.failure_of(error), kind="refused")
-    except _Failed as failure:
-        return dict(failure.result, kind="refused")
-    if not answers["sent"] and answers["problem"] and not answers["problem"]["unclear"]:
-        _journal_order.carried_out(dict(write, state="unmark"), False)
     return {"changed": False, "answers": dict(answers, clock=None)}
-
-
-class _Failed(Exception):
-    def __init__(self, result):
-        super(_Failed, self).__init__(result["msg"])
-        self.result = result
-
-
-def _must(result):
-    if result.get("failed"):
-        raise _Failed(result)

@@ -20,8 +20,16 @@ class OwnedJournal:
         self.fence = Fence(fence, journal.path, run_id) if fence else None
         self.at_work = AtWork(journal.path)
 
+    def asks_for_events(self):
+        return bool(self.fence and self.fence.given.get("events"))
+
     def read(self):
         return self.journal.read()
+
+    def check_that_there_is_none(self):
+        """For what needs a journal, where none is there: nothing is made for it, but the run may have known one."""
+        if self.fence:
+            self.fence.check(None, may_be_old=True)
 
     def with_who_is_at_work(self, data):
         """What the journal holds, and for how long its owner is still at work here."""

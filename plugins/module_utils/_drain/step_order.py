@@ -96,11 +96,12 @@ def _opened(order, runner):
     """Makes this run the owner of the journal. Where there is none, nothing was drained that could be restored."""
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
-        if journal.fence and journal.fence.given.get("events"):
+        if journal.asks_for_events():
             _ask.check_that_events_are_shown(journal.fence)
         events = order["open"]["events"]
         return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
-    if runner.journal.read() is None and not journal.fence:
+    if runner.journal.read() is None:
+        journal.check_that_there_is_none()
         return None
     return journal.take(
         lambda data: data and dict(data, state="restoring", run_id=runner.run_id),

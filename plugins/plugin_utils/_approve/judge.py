@@ -54,9 +54,11 @@ def judge(
             judgement.already_started.append(event["id"])
             continue
         silent = {canonical_name(name) for name in (not_shown or {}).get(canonical_id(event["id"]), ())}
-        refusal = _refusal(event, this_vm, None if allow_uncovered else drained, silent)
-        if not refusal and (unmarked or {}).get(canonical_id(event["id"])):
-            refusal = _without_a_mark(event, (unmarked or {})[canonical_id(event["id"])])
+        without_mark = (unmarked or {}).get(canonical_id(event["id"]))
+        if without_mark:
+            refusal = _without_a_mark(event, without_mark)
+        else:
+            refusal = _refusal(event, this_vm, None if allow_uncovered else drained, silent)
         if refusal:
             judgement.refused.append(refusal)
         else:
@@ -95,7 +97,7 @@ def _refusal(event: Event, this_vm: str, drained: set[str] | None, silent: set[s
     return {"id": event["id"], "uncovered": uncovered, "reason": reason}
 
 
-def _without_a_mark(event: Event, hosts: Sequence[str]) -> dict[str, t.Any]:
+def _without_a_mark(event: Event, hosts: Sequence[str]) -> dict[str, t.Any] | None:
     """Who can't be told that the event may start at any moment may be drained by somebody else for another one."""
     what = f"{event['type']} {event['id']}"
     reason = f"{what} was not sent: it could not be written into the journal of {', '.join(hosts)} that it begins"
@@ -107,6 +109,8 @@ class Record:
     """What the hosts of this run have done about one event so far."""
 
     sent_by: str | None = None
+    # By the controller's clock, in seconds since 1970.
+    sent_at: float | None = None
     failed: list[str] = dataclasses.field(default_factory=list)
     # Began to send and was not heard of again: the approval may have arrived.
     unclear: str | None = None

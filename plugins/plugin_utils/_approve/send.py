@@ -79,6 +79,8 @@ class Approver:
     decided_on: Reading | None = None
     first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_a_roll: bool = False
+    # In a roll: for each event, when it was decided to approve it, by the controller's clock.
+    decided_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
     allow_uncovered: bool = False
     insist: bool = False
     predict_only: bool = False
@@ -146,6 +148,7 @@ class Approver:
         self._let_the_first_go_first(events)
         try:
             with self.election.turn(list(events), self.timeout) as records:
+                self._forget_what_was_in_vain(records)
                 judgement = self._send_what_is_ours(judgement, asked, records, approval)
                 for event_id, record in records.items():
                     if record.sent_by:
@@ -159,6 +162,12 @@ class Approver:
                 " so it was not approved from here"
             )
         return judgement
+
+    def _forget_what_was_in_vain(self, records: dict[str, Record]) -> None:
+        """What was decided on after an approval was sent is to be sent again: that one has shown no effect."""
+        for event_id, record in records.items():
+            if record.sent_at is not None and self.decided_at.get(event_id, record.sent_at) > record.sent_at:
+                record.sent_by, record.sent_at, record.failed = None, None, []
 
     def _let_the_first_go_first(self, event_ids: Iterable[str]) -> None:
         """In a roll it is said before who is to send, as it saves a request: who sends need not be asked before."""
@@ -305,7 +314,7 @@ def _newly_started(before: Reading, now: Reading) -> list[str]:
 
 def _note_sent(own: dict[str, Record], sender: str) -> None:
     for record in own.values():
-        record.sent_by, record.unclear = sender, None
+        record.sent_by, record.sent_at, record.unclear = sender, time.time(), None
 
 
 def _forget_unclear(own: dict[str, Record]) -> None:

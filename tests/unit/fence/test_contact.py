@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -103,6 +104,17 @@ def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, liste
         time.sleep(0.5)
         assert not contact.is_lost()
     assert [file.name for file in tmp_path.iterdir()] == ["journal.last.json"]
+    os.close(listener[0])
+
+
+def test_a_terminal_that_goes_away_does_not_end_it(journal, listener):
+    before = signal.getsignal(signal.SIGHUP)
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        os.kill(os.getpid(), signal.SIGHUP)
+        # What it starts is not deaf to it.
+        code, output = Host(60, contact=contact).run(["sh", "-c", "kill -HUP $$; echo deaf"])
+        assert (code, output) == (-signal.SIGHUP, "")
+    assert signal.getsignal(signal.SIGHUP) == before
     os.close(listener[0])
 
 

@@ -224,6 +224,16 @@ def test_forget(host):
     assert list(host.path.parent.glob("journal*")) == []
 
 
+@pytest.mark.parametrize("state", ["restore", "take_over", "forget", "unmark", "close"])
+def test_what_needs_a_journal_makes_none(host, state):
+    host.path = host.path.parent / "not there" / "journal.json"
+    for fence in (None, host.read()):
+        result = host.do(state, "r1", fence)
+        assert (result["changed"], result["journal"]) == (False, None)
+    assert refused(host.do(state, "r1", host.read(owner="r0"))) == "owner"
+    assert not host.path.parent.exists()
+
+
 def test_a_journal_of_the_former_version_works(host):
     former = {
         "version": 1,

@@ -59,7 +59,7 @@ def host_vars(way, folder):
 def is_there(pid):
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, 0)
-        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 

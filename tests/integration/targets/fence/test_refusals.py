@@ -72,6 +72,16 @@ def test_age(fleet, tmp_path, way):
     assert fleet.requests() == ["GET"] * 3
 
 
+@pytest.mark.parametrize("way", ways.TO_PYTHON)
+def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
+    hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
+    task = drain("Drain")
+    task["vars"] = {"drain_steps": [{"command": {"drain": ["sleep", "7"]}}]}
+    run = play(tmp_path, hosts, READ, task, hosts="web", environment={"PATH": f"{tmp_path}/tools:/usr/bin:/bin"})
+    assert (run.of("Drain")["outcome"], run.of("Drain")["state"]) == ("changed", "drained"), run.of("Drain")
+    assert "WARNING" not in run.output
+
+
 def test_owner_and_worked_on(fleet, tmp_path):
     tasks = [
         READ,
