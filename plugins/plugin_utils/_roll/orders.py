@@ -68,7 +68,9 @@ def wave_orders(
     for host, order in orders.items():
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
         order["later"] = host in waiting and order["drain"] == "not_needed" and not order["acts"]
-        order["restore"] = _is_restored(order, on_failed_drain)
+        order["restore"] = _is_restored(order, on_failed_drain) and (
+            host not in waiting or order["drain"] != "not_needed"
+        )
     for host in later:
         if drains.get(host, "lost") != "lost":
             orders[host] = _left_as_it_is()
