@@ -38,9 +38,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round, next_round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     BAD_STATES,
+    STAYS,
     Fence,
     LeaseCall,
     Order,
+    Outcome,
     PlanData,
     RunState,
 )
@@ -110,8 +112,15 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
     planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
     wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
+    returned = [host for host, known in kept_of(variables, variables, now).items() if _is_in_service(known)]
+    outcomes = {
+        host: {**outcome, "state": "restored"} if outcome["state"] == STAYS and host in returned else outcome
+        for host, outcome in state["outcomes"].items()
+    }
     return {
         **state,
+        # Another run has taken it over, and returned it.
+        "outcomes": t.cast("dict[str, Outcome]", outcomes),
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
@@ -137,6 +146,10 @@ def _made_plan(
         read_again=read_again,
         now=now,
     )
+
+
+def _is_in_service(known: Mapping[str, t.Any]) -> bool:
+    return known["shows"] is not None and not (known["journal"] and known["journal"]["drained"])
 
 
 def for_the_plays(state: RunState, wishes: Wishes, now: float) -> dict[str, t.Any]:
@@ -388,13 +401,14 @@ def record(
 ) -> tuple[RunState, list[LeaseCall]]:
     """What became of the hosts of a round, and whose notes are of no use any more."""
     unsent = _not_sent(orders, variables)
+    others = _left_to_others(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
     kept = {**state["kept"], **kept_of(variables, variables, now)}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
     # What this run has told the keepers itself is not among what they have told it.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
     noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
-    if found is not None and unsent:
+    if found is not None and (unsent or others):
         found["held"].update(unsent)
         found["again"] = True
     # A round in which nobody got on is one of waiting, whatever it was meant to be.
@@ -423,6 +437,19 @@ def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str
             one["stays"] = one["drain"] == "drained"
             one["later"] = not one["stays"]
             one["restore"] = False
+    return found
+
+
+def _left_to_others(orders: Mapping[str, Order], variables: HostVars) -> list[str]:
+    """Hosts that another run works on, or has taken over: it returns them to service, or they are read again."""
+    found = [
+        host
+        for host, one in orders.items()
+        if one["restore"] and (variables[host].get("restore_result") or {}).get("refused")
+    ]
+    for host in found:
+        orders[host]["stays"] = True
+        orders[host]["restore"] = False
     return found
 
 

@@ -29,10 +29,14 @@ def reboot(fleet, number, **more):
 
 
 def slow(fleet, host, seconds, word="drain"):
-    """A step that takes its time."""
+    """A step that takes its time, as long as the file is there that is returned."""
+    is_slow = fleet.folder / f"{host} is slow"
+    is_slow.touch()
     steps = [{"command": {"drain": fleet.note("drain", host), "restore": fleet.note("restore", host)}}]
-    steps.append({"command": {word: ["sleep", str(seconds)], "timeout": seconds + 60}})
+    wait = ["sh", "-c", f"[ ! -e '{is_slow}' ] || sleep {seconds}"]
+    steps.append({"command": {"drain": ["true"], word: wait, "timeout": seconds + 60}})
     fleet.host_vars[host]["drain_steps"] = steps
+    return is_slow
 
 
 def test_two_patterns_of_one_group(fleet):
@@ -136,13 +140,12 @@ def test_history_3_a_run_that_never_looks_at_the_host(fleet):
 def test_history_5_a_return_that_was_not_finished(fleet):
     """Killed while web-0 comes back: its journal no longer counts as drained, so that its event is not approved so."""
     reboot(fleet, 0, notice=5000)
-    slow(fleet, "web-0", 120, "restore")
-    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-    fleet.roll_and_kill_when(lambda: any(line["method"] == "POST" for line in fleet.simulator.log()), *LEASE)
-    fleet.simulator.clear_faults()
+    is_slow = slow(fleet, "web-0", 120, "restore")
+    fleet.roll_and_kill_when(lambda: _journal_says(fleet, "web-0", "drained"), *LEASE)
     fleet.simulator.cancel("E0")
-    fleet.roll_and_kill_when(lambda: _is_returning(fleet, "web-0"), *LEASE)
-    fleet.host_vars["web-0"].pop("drain_steps")
+    fleet.roll_and_kill_when(lambda: fleet.count("restore", "web-0"), *LEASE)
+    assert _journal_says(fleet, "web-0", "restoring")
+    is_slow.unlink()
     fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-0"], dwell=1, notice=900)
     run = fleet.roll(*LEASE)
     assert run.code == 0, run.output
@@ -154,20 +157,20 @@ def test_history_5_a_return_that_was_not_finished(fleet):
     assert fleet.drained_hosts() == []
 
 
-def _is_returning(fleet, host):
+def _journal_says(fleet, host, state):
     path = fleet.journal(host)
-    return path.exists() and json.loads(path.read_text())["state"] == "restoring"
+    return path.exists() and json.loads(path.read_text())["state"] == state
 
 
 def test_history_11_a_controller_that_died_in_a_long_step(fleet):
     """Another one begins within two minutes, in the middle of the step of 300 seconds."""
     reboot(fleet, 0, notice=5000)
-    slow(fleet, "web-0", 300)
+    is_slow = slow(fleet, "web-0", 300)
     with fleet.start("dead", *LEASE) as dead:
         dead.wait_for(lambda: fleet.count("drain", "web-0"))
         dead.kill_the_controller_alone()
         died = time.time()
-        fleet.host_vars["web-0"].pop("drain_steps")
+        is_slow.unlink()
         reboot(fleet, 1, notice=900)
         with fleet.start("next", *LEASE) as following:
             following.wait_for(lambda: fleet.approvals(), timeout=115)
