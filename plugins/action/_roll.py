@@ -222,8 +222,14 @@ class ActionModule(ActionBase):
         }
 
     def _leftovers(self) -> dict[str, t.Any]:
-        orders = conduct.restored_only(self.hosts, self._variables(READ), self.wishes)
-        return {"text": json.dumps({"orders": orders}), "orders": json.dumps(orders), "restores": list(orders)}
+        since = self.round.get("since") or self.now
+        orders, pause = conduct.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
+        return {
+            "text": json.dumps({"orders": orders, "since": since}),
+            "orders": json.dumps(orders),
+            "restores": [host for host, one in orders.items() if one["restore"]],
+            "pause": pause,
+        }
 
     def _record(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"] if "decision" in self.round else None

@@ -32,7 +32,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases imp
     verdicts_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Roll
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import drain_states, returned, wave_orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import (
+    drain_states,
+    left_as_it_is,
+    returned,
+    wave_orders,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.outcomes import wave_outcomes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import remembered_only
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round, next_round
@@ -53,6 +58,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._words import wr
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
 SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
+# A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
+LONGEST_WAIT_FOR_THE_DEAD = 45
 # How often the playbook reads all hosts and goes through the batches.
 PASSES = 3
 
@@ -161,7 +168,7 @@ def for_the_plays(state: RunState, wishes: Wishes, now: float) -> dict[str, t.An
         # With nothing but a plan asked for, the plan is the output.
         "waves": [] if done else [wave["hosts"] for wave in waves],
         # Whatever stopped the roll: a host whose event is gone belongs back in service.
-        "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state, now),
+        "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state),
         # Another look is worth it only after something was done.
         "to_read": not state["plan"] or (not done and bool(waves)),
         "vanished": vanished(state),
@@ -189,14 +196,11 @@ def in_numbers(plan: PlanData) -> dict[str, t.Any]:
     }
 
 
-def leftovers(state: RunState, now: float) -> list[str]:
-    """Hosts that a run left drained, whose event is gone, and on which nobody is at work."""
+def leftovers(state: RunState) -> list[str]:
+    """Hosts that a run left drained, and whose event is gone."""
     # The disk with the journal may be gone; then only other machines remember.
-    return [
-        host
-        for host in dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
-        if not _is_worked_on(state["kept"].get(host, {}), state["run_id"], now) and not _is_taken_care_of(state, host)
-    ]
+    found = dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
+    return [host for host in found if not _is_taken_care_of(state, host)]
 
 
 def _is_taken_care_of(state: RunState, host: str) -> bool:
@@ -475,9 +479,21 @@ def _own_hosts_come_first(state: RunState, found: Round, batch: Sequence[str]) -
     return state["number_of_pass"] < PASSES and bool(found["waits_for"]) and others.issuperset(found["waits_for"])
 
 
-def restored_only(batch: Sequence[str], variables: HostVars, wishes: Wishes) -> dict[str, Order]:
-    """For hosts that an earlier run left drained and that nothing is planned for any more."""
-    orders = {host: returned("drained") for host in batch}
-    for host, one in orders.items():
-        one["restore_fence"] = _owner_only(_fence(variables[host], [], wishes))
-    return orders
+def return_leftovers(
+    state: RunState, variables: HostVars, wishes: Wishes, since: float, now: float
+) -> tuple[dict[str, Order], int]:
+    """For hosts that an earlier run left drained and that nothing is planned for; and how long to pause for others.
+
+    Whoever died there a moment ago may still count as being at work.
+    """
+    kept = kept_of(variables, variables, now)
+    orders: dict[str, Order] = {}
+    busy = []
+    for host, known in kept.items():
+        if _is_worked_on(known, state["run_id"], now):
+            busy.append(host)
+        gone = _is_in_service(known) and not known["journal"] and host not in {one["host"] for one in state["records"]}
+        orders[host] = left_as_it_is() if gone or host in busy else returned("drained")
+        orders[host]["restore_fence"] = _owner_only(_fence(variables[host], [], wishes))
+    pause = SHORTEST_PAUSE if busy and now - since < LONGEST_WAIT_FOR_THE_DEAD else 0
+    return orders, pause

@@ -73,19 +73,20 @@ def wave_orders(
         )
     for host in later:
         if drains.get(host, "lost") != "lost":
-            orders[host] = _left_as_it_is()
+            orders[host] = left_as_it_is()
     for host in stay:
         orders[host]["stays"] = orders[host]["drain"] == "drained"
     for host in back:
         orders[host] = returned("drained")
     for host, order in orders.items():
         if order["drain"] == "put_off":
-            orders[host] = _left_as_it_is()
+            orders[host] = left_as_it_is()
         order["restore"] = order["restore"] and not order["stays"]
     return orders
 
 
-def _left_as_it_is() -> Order:
+def left_as_it_is() -> Order:
+    """For a host whose turn has not come."""
     order = empty_order("not_needed")
     order["later"] = True
     return order

@@ -36,6 +36,7 @@ def run_summary(
             {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", STAYS)}
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
+            | _never_returned(outcomes, last_plan)
         ),
         "failed": sorted(
             {host for host, outcome in outcomes.items() if _went_wrong(outcome)}
@@ -70,6 +71,12 @@ def run_summary(
         "lines": summary_lines({**summary, "held": held, "unasked": unasked}, last_plan.get("unread", ()), problems),
         "artifact": run_artifact(summary),
     }
+
+
+def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Mapping[str, t.Any]) -> set[str]:
+    """Their event is gone, but another run was at work on them."""
+    back = ("restored", "passed", "failed")
+    return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
 
 
 def _went_wrong(outcome: Outcome) -> bool:

@@ -310,11 +310,9 @@ def test_what_a_wave_did_to_a_host(given_order, known, expected):
 
 
 def test_what_was_left_behind_is_restored():
-    orders = _conduct.restored_only(["a"], {"a": {}}, Wishes())
-    known = {
-        "maintenance_status": {"events": [], "journal": {"drained_at": "1"}},
-        "restore_result": {"state": "restored"},
-    }
+    journal = {"run_id": "another", "state": "drained", "steps": [], "events": [], "drained_at": "1"}
+    known = {"maintenance_status": {"events": [], "journal": journal}, "restore_result": {"state": "restored"}}
+    orders, _pause = _conduct.return_leftovers(a_run(), {"a": known}, Wishes(), 0.0, 0.0)
     outcome = _outcomes.wave_outcomes(orders, {"a": known}, 0, 1)["a"]
     assert (outcome["state"], outcome["drained_at"], outcome["wave"]) == ("restored", "1", 0)
 
@@ -387,11 +385,17 @@ def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
     assert (shared["waves"], shared["leftovers"], shared["to_read"]) == (waves, leftovers, to_read)
 
 
-def test_who_another_run_is_at_work_on_is_left_to_it():
-    journal = {"owner": "another", "worked_on_until": 10.0}
-    run = a_run("c", plan={"waves": [], "restore_first": ["c"], "nothing_to_do": []}, kept={"c": {"journal": journal}})
-    assert _conduct.leftovers(run, 9.0) == []
-    assert _conduct.leftovers(run, 11.0) == ["c"]
+@pytest.mark.parametrize(
+    ("left", "since", "restored", "pauses"), [(5, 0, False, True), (0, 0, True, False), (5, -60, False, False)]
+)
+def test_who_another_run_is_at_work_on_is_waited_for_and_then_left_to_it(left, since, restored, pauses):
+    journal = {"run_id": "another", "state": "drained", "steps": [], "events": [], "worked_on_for": left}
+    known = {"c": {"maintenance_status": {"events": [], "journal": journal}}}
+    orders, pause = _conduct.return_leftovers(a_run("c"), known, Wishes(), float(since), 0.0)
+    assert (orders["c"]["restore"], pause > 0) == (restored, pauses)
+    assert orders["c"]["restore_fence"]["owner"] == "another"
+    plan = {**empty_plan(), "restore_first": ["c"]}
+    assert run_summary(RUN, {}, plan)["left"]["drained"] == ["c"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again():

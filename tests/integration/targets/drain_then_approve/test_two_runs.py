@@ -32,10 +32,11 @@ def slow(fleet, host, seconds, word="drain"):
     """A step that takes its time, as long as the file is there that is returned."""
     is_slow = fleet.folder / f"{host} is slow"
     is_slow.touch()
-    steps = [{"command": {"drain": fleet.note("drain", host), "restore": fleet.note("restore", host)}}]
+    noted = {"command": {"drain": fleet.note("drain", host), "restore": fleet.note("restore", host)}}
     wait = ["sh", "-c", f"[ ! -e '{is_slow}' ] || sleep {seconds}"]
-    steps.append({"command": {"drain": ["true"], word: wait, "timeout": seconds + 60}})
-    fleet.host_vars[host]["drain_steps"] = steps
+    waiting = {"command": {"drain": ["true"], word: wait, "timeout": seconds + 60}}
+    # The last of both directions.
+    fleet.host_vars[host]["drain_steps"] = [noted, waiting] if word == "drain" else [waiting, noted]
     return is_slow
 
 
@@ -203,11 +204,8 @@ def test_two_hosts_of_which_one_is_lost(tmp_path):
     """Both would be needed for the lease; to return the other to service none is needed."""
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
         reboot(fleet, 0)
-        fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-        fleet.roll_and_kill_when(lambda: any(line["method"] == "POST" for line in fleet.simulator.log()))
-        fleet.simulator.clear_faults()
+        fleet.roll_and_kill_when(lambda: _journal_says(fleet, "web-0", "drained"))
         fleet.simulator.cancel("E0")
-        time.sleep(31)
         fleet.host_vars["web-1"].update(ansible_connection="ssh", ansible_host="192.0.2.1", ansible_ssh_timeout=1)
         run = fleet.roll()
         assert fleet.drained_hosts() == [], run.output
@@ -237,4 +235,4 @@ def test_single_vms_without_a_zone_go_one_by_one(tmp_path):
         assert run.code == 0, run.output
         fleet.assert_one_domain_at_a_time()
         assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
-        assert "set maintenance_delivery_group on the hosts" in " ".join(run.output.split())
+        assert "maintenance_delivery_group" in run.output
