@@ -147,6 +147,12 @@ def test_notes_of_all_keepers_that_answered():
     assert found == judged(one, two, AWAY)
 
 
+def test_a_keeper_speaks_for_its_own_group_only():
+    answer = {**NEW, "notes": [note("web-0"), note("db-0"), {"host": ["web-0"]}, {}]}
+    found = verdict("web", ["k0"], {"k0": answer}, "take", hosts={"web-0", "web-1"})
+    assert found.notes == (note("web-0"),)
+
+
 def test_no_keeper_is_no_lease():
     with pytest.raises(ValueError, match="no keeper"):
         verdict("", [], {}, "take")
