@@ -141,10 +141,7 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
         since = f" Now it is held by {found.holder}." if found.holder else ""
         return f"This run has lost the {lease}: {count}.{since} Another run may have been at work since"
     if found.holder:
-        return (
-            f"Another run is at work: the {lease} is held by {found.holder}. Wait until that run has ended,"
-            f" or have this one wait for it with maintenance_lock_wait; {count}"
-        )
+        return f"Another run is at work: the {lease} is held by {found.holder}; {count}. Wait until that run has ended"
     return f"The {lease} can't be had: {count}. Run again"
 
 

@@ -237,6 +237,9 @@ def test_a_note_of_a_drain_and_one_of_an_approval_stand_side_by_side(path):
     later = note("web-0", run="two", events=("E1",))
     release(path, owner(), moment=at(1002))
     assert take(path, owner("two"), 90, notes=[later], moment=at(1003))["notes"] == [later, approval]
+    # Ids are compared without regard to case.
+    again, second = note("web-0", run="two", mark=mark("e0")), note("web-0", run="two", mark=mark("E1"))
+    assert renew(path, owner("two"), 90, notes=[second, again], moment=at(1004))["notes"] == [later, again, second]
 
 
 def test_what_is_forgotten_goes_first(path):

@@ -97,7 +97,6 @@ def test_the_verdict_names_the_holder_and_every_keeper():
     assert found.lost_keepers == ("k3", "k4")
     for part in (
         f"the lease of set-web is held by {found.holder}",
-        "maintenance_lock_wait",
         "1 of 5 lock hosts",
         "it takes 3",
         "(k0: held, k1: busy, k2: busy, k3: unreachable, k4: The lock file is damaged)",
