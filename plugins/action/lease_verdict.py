@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible.errors import AnsibleActionFail
@@ -12,7 +13,6 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_verdict_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import to_data
 
 
 class ActionModule(ActionBase):
@@ -29,4 +29,6 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail("results must be those of maintenance.azure.lease in a loop over keepers") from None
         except ValueError as error:
             raise AnsibleActionFail(f"This is no lease: {error}") from None
-        return wrap_var({"changed": False, **t.cast("dict[str, t.Any]", to_data(found))})
+        told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        lists = {"notes": list(map(dict, found.notes)), "lost_keepers": list(found.lost_keepers)}
+        return wrap_var({"changed": False, **told, **lists})
