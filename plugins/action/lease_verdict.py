@@ -29,4 +29,6 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail("results must be those of maintenance.azure.lease in a loop over keepers") from None
         except ValueError as error:
             raise AnsibleActionFail(f"This is no lease: {error}") from None
-        return wrap_var({"changed": False, **dataclasses.asdict(found), "notes": list(found.notes)})
+        told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        lists = {"notes": list(map(dict, found.notes)), "lost_keepers": list(found.lost_keepers)}
+        return wrap_var({"changed": False, **told, **lists})

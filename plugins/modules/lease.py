@@ -63,8 +63,8 @@ options:
     default: 90
   notes:
     description:
-      - Notes to write, with O(do=take) and O(do=renew). One that is there for the same host is replaced; one with a
-        C(mark) and one without stand side by side.
+      - Notes to write, with O(do=take) and O(do=renew). One that is there for the same host is replaced; one without a
+        C(mark), and one for each event of a C(mark), stand side by side.
       - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
         V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
     type: list

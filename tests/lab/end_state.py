@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from lab import haproxy
@@ -18,7 +19,7 @@ def end_state(fleet: Fleet, evidence: Evidence) -> dict[str, Any]:
         "in service": sorted(haproxy.in_service(fleet.balancer)),
         "nginx": {machine.name: _is_active(machine, "nginx") for machine in fleet.web if machine.has_power},
         "left drained": left_drained(fleet),
-        "locks": sorted(machine.name for machine in fleet.web if (machine.root / TRACES / "run.lock").exists()),
+        "leases": sorted(machine.name for machine in fleet.web if _has_a_lease(machine)),
         "boots": {machine.name: evidence.boots(machine.name) for machine in fleet.web},
         "events": sorted(event["status"] for event in fleet.simulator.events()),
         "approvals": len(evidence.approvals()),
@@ -27,6 +28,11 @@ def end_state(fleet: Fleet, evidence: Evidence) -> dict[str, Any]:
 
 def left_drained(fleet: Fleet) -> list[str]:
     return sorted(machine.name for machine in fleet.web if (machine.root / TRACES / "journal.json").exists())
+
+
+def _has_a_lease(machine: Any) -> bool:
+    """Notes may stay when a lease is given back."""
+    return any(json.loads(path.read_text())["lease"] for path in (machine.root / TRACES).glob("run*.lock"))
 
 
 def _is_active(machine: Any, unit: str) -> bool:

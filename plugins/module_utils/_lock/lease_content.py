@@ -69,14 +69,14 @@ def told(lease):
 
 
 def merged(notes, added, forget):
-    """One note for what is drained and one for what is approved, for each host. What is added comes last, and wins."""
+    """For each host one note of a drain, and one for each approval. What is added comes last, and wins."""
     kept = {_key(note): note for note in notes if note["host"] not in forget}
     kept.update((_key(note), note) for note in added)
     return [kept[key] for key in sorted(kept)]
 
 
 def _key(note):
-    return (note["host"], note["mark"] is not None)
+    return (note["host"], note["mark"]["event"].lower() if note["mark"] else "")
 
 
 def _of_another_boot(lease, moment):

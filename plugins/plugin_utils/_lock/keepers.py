@@ -13,6 +13,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
 
 HOW_MANY = 3
@@ -23,13 +24,14 @@ def lease_groups(delivery_groups: Mapping[str, str], overridden: Sequence[str] |
     """Group -> its keepers: its first hosts in natural order, or those that the user names, for every group.
 
     `delivery_groups` is host -> `maintenance_delivery_group`, "" where it has none: these are one group together.
+    Raises ValueError with a sentence for the user where `overridden` is no list of hosts.
     """
     members: dict[str, list[str]] = {}
     for host in sorted(delivery_groups, key=natural):
         members.setdefault(delivery_groups[host], []).append(host)
     if overridden is not None:
         # In one order for everybody, so that two runs do not take one each and wait for the other.
-        chosen = sorted(set(overridden), key=natural)
+        chosen = sorted(host_names(overridden), key=natural)
         return {group: list(chosen) for group in sorted(members, key=natural)}
     return {group: members[group][:HOW_MANY] for group in sorted(members, key=natural)}
 

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 import json
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import in_words, plain
 
@@ -35,8 +35,17 @@ class LeaseVerdict:
     msg: str
 
 
-def verdict(group: str, keepers: Sequence[str], results: Mapping[str, Mapping[str, t.Any]], do: str) -> LeaseVerdict:
-    """`results` is keeper -> what the module lease said there. A keeper without a result can't be reached."""
+def verdict(
+    group: str,
+    keepers: Sequence[str],
+    results: Mapping[str, Mapping[str, t.Any]],
+    do: str,
+    hosts: Collection[str] | None = None,
+) -> LeaseVerdict:
+    """`results` is keeper -> what the module lease said there. A keeper without a result can't be reached.
+
+    With `hosts`, notes about others are dropped: a keeper that lies keeps its own group waiting, and no other one.
+    """
     if not keepers:
         raise ValueError("there is no keeper")
     answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
@@ -49,7 +58,7 @@ def verdict(group: str, keepers: Sequence[str], results: Mapping[str, Mapping[st
         # Where a majority was this run's all the time, nobody else can have had one.
         fresh=held and renewed < needed,
         holder=_holder(answers, held),
-        notes=_union(answers),
+        notes=tuple(note for note in _union(answers) if hosts is None or str(note.get("host")) in hosts),
         lost_keepers=tuple(keeper for keeper, answer in answers.items() if answer.lost),
         msg="",
     )
@@ -104,7 +113,7 @@ def _identity(holder: Mapping[str, t.Any]) -> str:
 
 
 def _union(answers: Mapping[str, _Answer]) -> tuple[Mapping[str, t.Any], ...]:
-    found = {}
+    found: dict[str, Mapping[str, t.Any]] = {}
     for answer in answers.values():
         for note in answer.notes:
             found.setdefault(json.dumps(note, sort_keys=True, default=str), note)
@@ -132,10 +141,7 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
         since = f" Now it is held by {found.holder}." if found.holder else ""
         return f"This run has lost the {lease}: {count}.{since} Another run may have been at work since"
     if found.holder:
-        return (
-            f"Another run is at work: the {lease} is held by {found.holder}. Wait until that run has ended,"
-            f" or have this one wait for it with maintenance_lock_wait; {count}"
-        )
+        return f"Another run is at work: the {lease} is held by {found.holder}; {count}. Wait until that run has ended"
     return f"The {lease} can't be had: {count}. Run again"
 
 

@@ -27,6 +27,12 @@ def test_what_the_user_names_keeps_every_lease():
     assert lease_groups({}) == {}
 
 
+@pytest.mark.parametrize("wrong", ["bastion", {"bastion": 1}, [7], 7])
+def test_what_is_no_list_of_hosts_is_refused(wrong):
+    with pytest.raises(ValueError, match="Expected a list of host names"):
+        lease_groups({"a": ""}, wrong)
+
+
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.sampled_from(["", "a", "b"])), st.randoms())
 def test_two_runs_of_one_inventory_meet_at_the_same_keepers(groups, random):
     other = list(groups.items())

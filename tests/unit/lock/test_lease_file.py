@@ -237,6 +237,9 @@ def test_a_note_of_a_drain_and_one_of_an_approval_stand_side_by_side(path):
     later = note("web-0", run="two", events=("E1",))
     release(path, owner(), moment=at(1002))
     assert take(path, owner("two"), 90, notes=[later], moment=at(1003))["notes"] == [later, approval]
+    # Ids are compared without regard to case.
+    again, second = note("web-0", run="two", mark=mark("e0")), note("web-0", run="two", mark=mark("E1"))
+    assert renew(path, owner("two"), 90, notes=[second, again], moment=at(1004))["notes"] == [later, again, second]
 
 
 def test_what_is_forgotten_goes_first(path):
@@ -245,6 +248,21 @@ def test_what_is_forgotten_goes_first(path):
     again = note("web-0", events=("E2",))
     answer = renew(path, owner(), 90, notes=[again], forget=["web-0", "web-7"], moment=at(1001))
     assert answer["notes"] == [again, note("web-1")]
+
+
+@pytest.mark.parametrize("taken_since", [False, True])
+def test_who_has_returned_a_host_forgets_what_it_wrote_itself_also_without_the_lease(path, taken_since):
+    theirs = [note("web-0", run="two", mark=mark("E1")), note("web-1", run="two")]
+    take(path, owner("two"), 90, notes=theirs, moment=at(1000))
+    release(path, owner("two"), moment=at(1001))
+    take(path, owner(), 90, notes=[note("web-0"), note("web-2")], moment=at(1002))
+    release(path, owner(), moment=at(1003))
+    if taken_since:
+        take(path, owner("three"), 90, moment=at(1004))
+    answer = release(path, owner(), forget=["web-0", "web-1"], moment=at(1005))
+    assert (answer["changed"], answer["notes"]) == (False, [*theirs, note("web-2")])
+    assert look(path, moment=at(1006))["notes"] == [*theirs, note("web-2")]
+    assert (look(path, moment=at(1006))["holder"] is not None) == taken_since
 
 
 def test_who_does_not_get_it_writes_no_notes_and_hears_them(path):

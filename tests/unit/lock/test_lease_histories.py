@@ -138,16 +138,17 @@ class Histories(RuleBasedStateMachine):
         if asking.deed and not asking.asks:
             self.has_heard_all(asking)
 
-    @rule(run=st.sampled_from(RUNS))
-    def a_run_gives_back(self, run):
+    @rule(run=st.sampled_from(RUNS), forget=st.sampled_from(["", "", "a"]))
+    def a_run_gives_back(self, run, forget):
         giver = self.runs[run]
         if giver.deed:
             return
         giver.acts_until = float("-inf")
+        self.written.pop(forget, None)
         for name, keeper in self.keepers.items():
             if (run, name) in self.cut_off:
                 continue
-            if release(keeper.path, giver.me, moment=keeper.moment(self.now))["changed"]:
+            if release(keeper.path, giver.me, forget=list(forget), moment=keeper.moment(self.now))["changed"]:
                 keeper.until = self.now
 
     def asked(self, run, keeper):

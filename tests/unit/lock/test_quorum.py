@@ -97,7 +97,6 @@ def test_the_verdict_names_the_holder_and_every_keeper():
     assert found.lost_keepers == ("k3", "k4")
     for part in (
         f"the lease of set-web is held by {found.holder}",
-        "maintenance_lock_wait",
         "1 of 5 lock hosts",
         "it takes 3",
         "(k0: held, k1: busy, k2: busy, k3: unreachable, k4: The lock file is damaged)",
@@ -145,6 +144,12 @@ def test_notes_of_all_keepers_that_answered():
     found = judged(one, two, {**AWAY, "notes": [note("web-9")]})
     assert sorted(map(json.dumps, found.notes)) == sorted(map(json.dumps, [drain, approval, other]))
     assert found == judged(one, two, AWAY)
+
+
+def test_a_keeper_speaks_for_its_own_group_only():
+    answer = {**NEW, "notes": [note("web-0"), note("db-0"), {"host": ["web-0"]}, {}]}
+    found = verdict("web", ["k0"], {"k0": answer}, "take", hosts={"web-0", "web-1"})
+    assert found.notes == (note("web-0"),)
 
 
 def test_no_keeper_is_no_lease():
