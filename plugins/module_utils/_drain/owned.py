@@ -73,15 +73,8 @@ class OwnedJournal:
             return self.at_work.say(self.run_id, seconds)
 
     def close(self):
-        closed = self.journal.close(self.run_id)
-        if closed is not None and not self.journal.predict_only:
-            self.at_work.forget()
-        return closed
+        return self.journal.close(self.run_id)
 
     def _say(self, data):
-        if data is None:
-            return
-        if not data:
-            self.at_work.forget()
-        elif self.fence:
+        if data and self.fence:
             self.at_work.say(self.run_id)
