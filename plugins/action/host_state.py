@@ -54,14 +54,14 @@ class ActionModule(ServiceAction):
         return wrap_var(result)
 
     def _answers(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost) -> dict[str, t.Any]:
-        if not options["this_host"]:
-            return self.ask_host(options, task_vars, curl)
-        return self.ask_host(options, task_vars, curl, with_instance=False)
+        if _known(options):
+            return self.ask_host(options, task_vars, curl, with_instance=False)
+        return self.ask_host(options, task_vars, curl)
 
     def _reading(
         self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> dict[str, t.Any]:
-        known = plain(options["this_host"]) or None
+        known = _known(options)
         everything = self.understand(answers, str(known["vm_name"]) if known else options["vm_name"])
         status = select(everything, affecting="any")
         if known:
@@ -71,3 +71,9 @@ class ActionModule(ServiceAction):
         digest = document_digest(answers["events"]["body"])
         more = {"warnings": warnings} if warnings else {}
         return {"changed": False, "api_version": version, **status, "document_sha256": digest, **more}
+
+
+def _known(options: dict[str, t.Any]) -> dict[str, t.Any] | None:
+    """Who the VM is, as it has told before, if that says its name."""
+    known = plain(options["this_host"]) or {}
+    return known if known.get("vm_name") else None

@@ -46,7 +46,7 @@ class AtWork:
         return round(left, 2) if left > 0 else 0.0
 
     def say(self, run_id, seconds=None):
-        """This run is at work here, for so many seconds from now."""
+        """This run is at work here, for so many seconds from now. Returns whether that could be written down."""
         ahead = SECONDS_AHEAD if seconds is None else seconds
         line = "%s %s %.2f\n" % (digest_of(run_id), self._boot(), self.clock.seconds() + ahead)
         fresh = "%s.%d" % (self.path, os.getpid())
@@ -59,9 +59,10 @@ class AtWork:
                 fresh_file.write(line)
             os.rename(fresh, self.path)
         except OSError:
-            # A full disk: the journal complains about that.
             with contextlib.suppress(OSError):
                 os.unlink(fresh)
+            return False
+        return True
 
     def renew(self, run_id):
         """The same, if this run was the last to say so. Returns whether it was."""

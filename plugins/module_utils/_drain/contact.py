@@ -9,7 +9,6 @@ Ansible passes over empty lines. Nothing is renewed for a controller that is gon
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import contextlib
 import os
 import signal
 import threading
@@ -17,6 +16,7 @@ import threading
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import seconds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import NotOurs
 
 # Through ssh it takes several lines until the first that fails.
 SECONDS_BETWEEN_SIGNS = 3
@@ -70,12 +70,17 @@ class Contact:
                 return
             if self.clock() - self._renewed >= SECONDS_BETWEEN_RENEWALS:
                 self._renew()
+            if not self.is_lost() and self.clock() >= self._until - SECONDS_TO_END:
+                self.why = "It could not be written down any more that this host is worked on"
 
     def _renew(self):
         self._renewed = self.clock()
-        self._until = self._until or self._renewed
-        with contextlib.suppress(JournalError):
-            if not self.journal.renew():
-                self.why = "Another run has taken this host over"
-                return
-            self._until = self._renewed + SECONDS_AHEAD
+        self._until = self._until or self._renewed + SECONDS_AHEAD
+        try:
+            if self.journal.renew():
+                self._until = self._renewed + SECONDS_AHEAD
+        except NotOurs as error:
+            self.why = str(error)
+        except JournalError:
+            # Locked by another process, perhaps: there is time to try again.
+            return

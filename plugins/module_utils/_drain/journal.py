@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE, KeptFile
 
 VERSION = 1
@@ -178,7 +179,7 @@ class Journal:
         with self.file.locked():
             data = function(self._of_run(self.read(), run_id))
             if data is NO_MORE:
-                self.file.remove()
+                self._remove()
             elif data is not None:
                 self.file.write(data)
             if then:
@@ -199,8 +200,12 @@ class Journal:
             data = closed(self._of_run(self.read(), run_id))
             if data is not None:
                 self.file.write(data, os.path.splitext(self.path)[0] + ".last.json")
-                self.file.remove()
+                self._remove()
         return data
+
+    def _remove(self):
+        self.file.remove()
+        AtWork(self.path).forget()
 
     def _of_run(self, data, run_id):
         owner = data and data.get("run_id")

@@ -8,6 +8,11 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError
+
+
+class NotOurs(JournalError):
+    """Another run has the journal by now."""
 
 
 class OwnedJournal:
@@ -58,25 +63,18 @@ class OwnedJournal:
         )
 
     def renew(self, seconds=None):
-        """Say that this run is at work here, if the journal is still its own. False where it is another's."""
+        """Say that this run is at work here, if there still is a journal. Raises NotOurs where it is another's."""
         with self.journal.file.locked():
             data = self.journal.read()
-            if data is not None and data.get("run_id") != self.run_id:
+            if data is None:
                 return False
-            if data is not None:
-                self.at_work.say(self.run_id, seconds)
-        return True
+            if data.get("run_id") != self.run_id:
+                raise NotOurs("Another run has taken this host over")
+            return self.at_work.say(self.run_id, seconds)
 
     def close(self):
-        closed = self.journal.close(self.run_id)
-        if closed is not None and not self.journal.predict_only:
-            self.at_work.forget()
-        return closed
+        return self.journal.close(self.run_id)
 
     def _say(self, data):
-        if data is None:
-            return
-        if not data:
-            self.at_work.forget()
-        elif self.fence:
+        if data and self.fence:
             self.at_work.say(self.run_id)

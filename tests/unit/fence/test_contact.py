@@ -107,6 +107,28 @@ def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, liste
     os.close(listener[0])
 
 
+def test_a_file_that_can_not_be_written_ends_it_in_time(journal, listener, monkeypatch):
+    """A full disk: others must not take over while this goes on."""
+    with _contact.Contact(journal, output=listener[1]) as contact:
+        monkeypatch.setattr(journal.at_work, "say", lambda *_about: False)
+        ends = time.monotonic() + 5
+        while not contact.is_lost():
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+        assert "could not be written down" in contact.why
+        assert journal.at_work.left("r1") > 0
+    os.close(listener[0])
+
+
+def test_a_host_that_was_frozen_goes_on_if_nobody_has_taken_over(journal, listener):
+    clock = [1000.0]
+    with _contact.Contact(journal, output=listener[1], clock=lambda: clock[0]) as contact:
+        clock[0] += 600
+        time.sleep(0.5)
+        assert not contact.is_lost()
+    os.close(listener[0])
+
+
 def test_a_terminal_that_goes_away_does_not_end_it(journal, listener):
     before = signal.getsignal(signal.SIGHUP)
     with _contact.Contact(journal, output=listener[1]) as contact:
