@@ -8,6 +8,8 @@
 PYTHON ?= python3
 # For test-matrix: some ansible-core versions only, such as CORES="2.16 2.21".
 CORES ?=
+# For test-fresh: what is made there.
+FRESH ?= test
 # Processes for pytest.
 export JOBS ?= 2
 # More options for pytest, such as ARGS="-k incarnation -x".
@@ -58,6 +60,11 @@ test-long: .venv/test mirror ## Whole rolls with kills and accidents; minutes, s
 .PHONY: test-matrix
 test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow
 	.venv/bin/python tests/tools/matrix.py $(CORES)
+
+# FRESH=test-unit tries less.
+.PHONY: test-fresh
+test-fresh: lab-possible .venv/runtime ## `make test` on a fresh Debian with Python, make and git only; as root, many minutes
+	PYTHONPATH=tests .venv/bin/python -m lab.fresh $(FRESH)
 
 # The hooks of pre-commit are the lint-* targets, so a commit is checked by what `make test` runs.
 .PHONY: lint

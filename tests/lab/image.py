@@ -1,18 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The file system that all machines share: a small Debian, made once and kept until its recipe changes."""
+"""The file system that all machines share."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from pathlib import Path
 
+from lab import debian
 from lab.names import WORK
 from lab.shell import run
 
-SUITE = "bookworm"
 PACKAGES = [
     *["systemd", "systemd-sysv", "dbus", "iproute2", "procps", "python3", "openssh-server", "sudo"],
     *["nginx-light", "haproxy", "postgresql", "patroni", "python3-etcd", "etcd-server"],
@@ -34,32 +32,11 @@ FILES = {
 
 
 def path() -> Path:
-    recipe = " ".join([SUITE, *PACKAGES])
-    return WORK / f"image-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+    return debian.path(WORK, PACKAGES)
 
 
 def make() -> Path:
-    """The folder with the image, built if it is not there; older ones are removed."""
-    image = path()
-    for old in WORK.glob("image-*"):
-        if old != image:
-            shutil.rmtree(old)
-    if not image.exists():
-        print(f"Building the image of the machines, Debian {SUITE}: some minutes, once", flush=True)
-        partial = image.with_name(f"{image.name}.partial")
-        try:
-            _debootstrap(partial)
-        except RuntimeError as problem:
-            print(f"Once more, as the first try failed: {str(problem)[-300:]}", flush=True)
-            _debootstrap(partial)
-        partial.rename(image)
-    return image
-
-
-def _debootstrap(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    packages = f"--include={','.join(PACKAGES)}"
-    run("debootstrap", "--variant=minbase", packages, SUITE, folder, timeout=1500)
+    return debian.make(WORK, PACKAGES)
 
 
 def furnish(root: Path) -> None:

@@ -8,7 +8,8 @@ Says how one request went in the words of `_imds`; when to ask again is decided 
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import queue
 import socket
 import threading
 import time
@@ -28,35 +29,18 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.imds im
 try:
     import requests
     import urllib3
-    from requests.adapters import HTTPAdapter
-    from urllib3.connection import HTTPConnection
-    from urllib3.connectionpool import HTTPConnectionPool
 except ImportError as error:
     REQUESTS_ERROR: ImportError | None = error
-    HTTPAdapter = HTTPConnection = HTTPConnectionPool = object  # type: ignore[assignment,misc]
 else:
     REQUESTS_ERROR = None
 
-# What belongs to one thread: its session, and the socket of the request that it has under way.
+# Bytes of a body between two looks at the clock.
+PIECE = 4096
+# A connection attempt ends before the deadline, or it would not be known whether there was a connection.
+_SHARE_FOR_CONNECTING = 0.9
+
+# A session is not made for two threads at once.
 _own = threading.local()
-
-
-class _Connection(HTTPConnection):
-    """Tells its thread which socket it opened, so that a deadline can end it."""
-
-    def connect(self) -> None:
-        super().connect()
-        _own.socket = self.sock
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: t.Any, **kwargs: t.Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
 
 
 def _session() -> requests.Session:
@@ -65,7 +49,6 @@ def _session() -> requests.Session:
         # Neither proxies nor .netrc: the service must not be asked through anybody else.
         session.trust_env = False
         session.headers.clear()
-        session.mount("http://", _Adapter(max_retries=0))
         _own.session = session
     return _own.session
 
@@ -85,98 +68,95 @@ class RequestsTransport:
         connect_seconds: float,
         seconds: float,
     ) -> Answer:
-        self._resolve()
-        _own.socket = None
-        with _Deadline(seconds) as deadline:
-            try:
-                answer = self._exchange(method, target, body, headers, connect_seconds, seconds)
-            except Broken:
-                if not deadline.passed:
-                    raise
-            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as problem:
-                raise self._in_our_words(problem, deadline) from None
-        # A body without a length looks whole when the deadline has cut it short.
-        if deadline.passed:
-            raise TimedOut()
-        return answer
-
-    def _resolve(self) -> None:
-        # requests hides in nested exceptions, which change with its version, that a name has no address.
-        parts = urlsplit(self.endpoint)
-        try:
-            socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
-        except (socket.gaierror, UnicodeError) as problem:
-            raise NotResolved(str(problem)) from None
-
-    def _exchange(
-        self,
-        method: str,
-        target: str,
-        body: str | None,
-        headers: dict[str, str],
-        connect_seconds: float,
-        seconds: float,
-    ) -> Answer:
-        with _session().request(
+        request = functools.partial(
+            _session().request,
             method,
             self.endpoint + target,
             data=body,
             headers={**headers, "Accept-Encoding": "identity"},
-            timeout=(connect_seconds, seconds),
+            # requests gives every address of a name this time; all of them together shall not take more.
+            timeout=(min(connect_seconds, seconds * _SHARE_FOR_CONNECTING) / self._addresses(), seconds),
             allow_redirects=False,
             stream=True,
-        ) as response:
-            content = response.raw.read(LARGEST_BODY + 1, decode_content=False)
+        )
+        try:
+            return _within(seconds, functools.partial(_exchange, request, time.monotonic() + seconds))
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as problem:
+            raise _in_our_words(problem) from None
+
+    def _addresses(self) -> int:
+        # requests hides in nested exceptions, which change with its version, that a name has no address.
+        parts = urlsplit(self.endpoint)
+        try:
+            return len(socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM))
+        except (socket.gaierror, UnicodeError) as problem:
+            raise NotResolved(str(problem)) from None
+
+
+def _within(seconds: float, exchange: t.Callable[[], Answer]) -> Answer:
+    """What the exchange gives or raises, or TimedOut.
+
+    A time-out of requests starts again with every byte, and headers can't be read in pieces: they are read in a thread
+    that is waited for only so long. One whose headers drip on stays behind, and ends with the program at the latest.
+    """
+    outcomes: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            outcomes.put(exchange())
+        except BaseException as problem:  # noqa: BLE001 - it is raised again where it can be seen
+            outcomes.put(problem)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        outcome = outcomes.get(timeout=seconds)
+    except queue.Empty:
+        # The thread may still be busy with it.
+        del _own.session
+        raise TimedOut() from None
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def _exchange(request: t.Callable[[], requests.Response], deadline: float) -> Answer:
+    with request() as response:
+        content = b""
+        for piece in response.raw.stream(PIECE, decode_content=False):
+            content += piece
             if len(content) > LARGEST_BODY:
                 raise TooLarge()
-            # What was promised and did not come.
-            if response.raw.length_remaining:
-                raise Broken("the body ended early")
-            fields = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(response.status_code, fields, content, time.time())
-
-    @staticmethod
-    def _in_our_words(problem: Exception, deadline: _Deadline) -> Exception:
-        if _own.socket is None:
-            silent = isinstance(problem, requests.ConnectTimeout)
-            return NotAccepted("no answer to the connection attempt" if silent else _cause(problem))
-        if deadline.passed or isinstance(problem, (requests.Timeout, urllib3.exceptions.TimeoutError, socket.timeout)):
-            return TimedOut()
-        return Broken(_cause(problem))
+            if time.monotonic() > deadline:
+                raise TimedOut()
+        # What was promised and did not come.
+        if response.raw.length_remaining:
+            raise Broken("the body ended early")
+        fields = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, fields, content, time.time())
 
 
-class _Deadline:
-    """Ends the thread's connection when its time is up. A time-out of requests starts again with every byte."""
-
-    def __init__(self, seconds: float) -> None:
-        self.passed = False
-        self._owner = _own.__dict__
-        self._timer = threading.Timer(seconds, self._pass)
-        self._timer.daemon = True
-
-    def __enter__(self) -> _Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_about: object) -> None:
-        self._timer.cancel()
-
-    def _pass(self) -> None:
-        self.passed = True
-        under_way = self._owner.get("socket")
-        if under_way is not None:
-            with contextlib.suppress(OSError):
-                under_way.shutdown(socket.SHUT_RDWR)
+def _in_our_words(problem: Exception) -> Exception:
+    causes = _causes(problem)
+    if isinstance(problem, requests.ConnectTimeout):
+        return NotAccepted("no answer to the connection attempt")
+    if any(isinstance(cause, urllib3.exceptions.NewConnectionError) for cause in causes):
+        return NotAccepted(_in_words(causes[-1]))
+    if isinstance(problem, (requests.Timeout, urllib3.exceptions.TimeoutError, socket.timeout)):
+        return TimedOut()
+    return Broken(_in_words(causes[-1]))
 
 
-def _cause(problem: BaseException) -> str:
-    """The innermost of nested exceptions, in the operating system's words where it has any."""
-    seen = set()
-    while id(problem) not in seen:
-        seen.add(id(problem))
-        inner = problem.__cause__ or problem.__context__
-        nested = [value for value in (getattr(problem, "reason", None), inner) if isinstance(value, BaseException)]
+def _causes(problem: BaseException) -> list[BaseException]:
+    """The problem and what it is nested around, the innermost last."""
+    causes = [problem]
+    while True:
+        inner = (getattr(causes[-1], "reason", None), causes[-1].__cause__, causes[-1].__context__)
+        nested = [cause for cause in inner if isinstance(cause, BaseException) and cause not in causes]
         if not nested:
-            break
-        problem = nested[0]
-    return getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+            return causes
+        causes.append(nested[0])
+
+
+def _in_words(cause: BaseException) -> str:
+    """In the operating system's words, where it has any."""
+    return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__

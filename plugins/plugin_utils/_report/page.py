@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report as one HTML page that needs nothing else."""
+"""The report as one HTML page that needs nothing else. How it looks is in templates."""
 
 from __future__ import annotations
 
@@ -11,70 +11,74 @@ import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.html import (
-    DOT,
-    NEW_LINE,
-    countdown,
-    join,
-    plural,
-    time_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.lines import coming_up, what_was_done
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.table import table
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.rows import table_rows
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+_TEMPLATES = Path(__file__).with_name("templates")
+_STATE_WORDS = {"pending": "planned", "started": "started", "clear": "nothing planned", "unknown": "unknown"}
 # Hosts that are listed one by one, with what kept them from being read.
-_MOST_UNKNOWN = 200
-
-_PAGE = Markup("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-<p class="quiet">{subtitle}</p>
-</header>
-<main>
-{body}
-</main>
-<script>{script}</script>
-</body>
-</html>
-""")
+_MOST_UNREAD = 200
+# Names that are written out before "and 7 more".
+_MOST_NAMES = 6
 
 
 def render_page(report: Mapping[str, t.Any], json_name: str) -> str:
     """`json_name` is the file beside the page that holds the same as data."""
-    style, script = _our_own("page.css"), _our_own("page.js")
-    body = [
-        _warnings(report),
-        _counts(report),
-        coming_up(report),
-        what_was_done(report),
-        _unknown(report),
-        table(report),
-    ]
-    page = _PAGE.format(
-        policy=_policy(script),
-        title=report["title"],
-        style=style,
-        script=script,
-        subtitle=_subtitle(report, json_name),
-        body=join(body, NEW_LINE),
+    script = _our_own("page.js")
+    run = report["last_run"] or {}
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            json_name=json_name,
+            policy=_policy(script),
+            style=_our_own("page.css"),
+            script=script,
+            stopped=run.get("stopped"),
+            left_drained=run.get("left", {}).get("drained"),
+            coming=coming(report),
+            last_run=last_run(report),
+            unread=[host for host in report["hosts"] if host["unread"]],
+            rows=table_rows(report),
+        )
     )
-    return str.__str__(page)
+
+
+def _environment() -> Environment:
+    # Whatever is not a template is text: all of it is escaped, and nothing in it is evaluated.
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(clock=clock, number=_number, plural=_plural, some_names=_some_names)
+    environment.globals.update(most_names=_MOST_NAMES, most_unread=_MOST_UNREAD, state_words=_STATE_WORDS)
+    return environment
+
+
+def _number(number: int) -> str:
+    return f"{number:,}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _some_names(names: list[str]) -> str:
+    return some_of(names, _MOST_NAMES)
 
 
 def _our_own(name: str) -> Markup:
     # A file of this collection is no text from outside.
-    return Markup(Path(__file__).with_name(name).read_text(encoding="utf-8"))  # noqa: S704
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
 def _policy(script: str) -> str:
@@ -84,72 +88,3 @@ def _policy(script: str) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}';"
         " base-uri 'none'; form-action 'none'"
     )
-
-
-def _subtitle(report: Mapping[str, t.Any], json_name: str) -> Markup:
-    parts = [Markup("Made {}").format(time_of(report["made_at"]))]
-    if report["oldest_reading"]:
-        parts.append(Markup("oldest reading {}").format(time_of(report["oldest_reading"])))
-    parts.append(Markup('<a href="{}">the same as JSON</a>').format(json_name))
-    return join(parts, DOT)
-
-
-def _warnings(report: Mapping[str, t.Any]) -> Markup:
-    said = []
-    if report["stale"]:
-        said.append(
-            Markup("Some readings are old, the oldest from {}. What Azure announced since then is not in here.").format(
-                time_of(report["oldest_reading"])
-            )
-        )
-    run = report["last_run"]
-    if run and run["left"].get("drained"):
-        said.append(Markup("Left drained: {}").format(", ".join(run["left"]["drained"])))
-    if run and run.get("stopped"):
-        said.append(Markup("The last run was stopped. {}").format(run["stopped"]))
-    return join(Markup('<p class="warning" role="status">{}</p>').format(text) for text in said)
-
-
-def _counts(report: Mapping[str, t.Any]) -> Markup:
-    counts = report["counts"]
-    tiles = []
-    if counts["next_due"]:
-        tiles.append(
-            _tile(
-                "next",
-                countdown(counts["next_due"], counts["next_seconds_left"]),
-                "next deadline",
-                time_of(counts["next_due"]),
-            )
-        )
-    else:
-        tiles.append(_tile("next", "none", "next deadline", f"{plural(counts['events'], 'event')} in all"))
-    share = f"of {plural(counts['hosts'], 'host')}"
-    tiles.append(_tile("pending", f"{counts['pending']:,}", "planned", share))
-    tiles.append(_tile("started", f"{counts['started']:,}", "started", share))
-    tiles.append(_tile("unknown", f"{counts['unknown']:,}", "unknown", "could not be read"))
-    tiles.append(_tile("clear", f"{counts['clear']:,}", "nothing planned", share))
-    return Markup('<section class="counts" aria-label="Counts">{}</section>').format(join(tiles))
-
-
-def _tile(kind: str, figure: str, label: str, more: str) -> Markup:
-    quiet = " is-none" if figure in ("0", "none") else ""
-    return Markup(
-        '<div class="tile {}{}"><span class="label">{}</span><strong>{}</strong><span class="quiet">{}</span></div>'
-    ).format(kind, quiet, label, figure, more)
-
-
-def _unknown(report: Mapping[str, t.Any]) -> Markup:
-    hosts = [host for host in report["hosts"] if host["unread"]]
-    if not hosts:
-        return Markup("")
-    items = join(Markup("<li><b>{}</b> {}</li>").format(host["name"], host["unread"]) for host in hosts[:_MOST_UNKNOWN])
-    more = (
-        Markup('<li class="quiet">and {} more</li>').format(len(hosts) - _MOST_UNKNOWN)
-        if len(hosts) > _MOST_UNKNOWN
-        else ""
-    )
-    return Markup(
-        '<section><h2>Not read</h2><p class="quiet">These hosts did not tell what is planned for them. That is not the'
-        " same as nothing.</p><details{}><summary>{}</summary><ul>{}{}</ul></details></section>"
-    ).format(Markup(" open") if len(hosts) <= 5 else "", plural(len(hosts), "host"), items, more)

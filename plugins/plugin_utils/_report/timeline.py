@@ -17,6 +17,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content 
 # Lines and bars of one domain that are drawn one by one; what is more is summed up.
 MOST_LINES = 5
 MOST_BARS = 8
+# Events of one wave that are drawn and told one by one.
+MOST_EVENTS = 3
 # Deadlines are seconds or days away: the scale is logarithmic, in minutes.
 _TICKS = {
     0: "now",
@@ -29,17 +31,27 @@ _TICKS = {
     604800: "7 days",
 }
 _LINE_KEYS = ("type", "status", "not_before", "seconds_left")
-_WINDOW_KEYS = ("id", "type", "approved_by", "approved_at", "started_at", "over_at", "outcome")
+_EVENT_STEPS = {"started": "started_at", "over": "over_at"}
 _SHORTEST_SPAN = 900
 # So that labels do not touch on a phone. One near the end has its label on the other side.
 _GAP_BETWEEN_TICKS = 16.0
-NEAR_THE_END = 85.0
+_NEAR_THE_END = 85.0
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
 class Tick(t.NamedTuple):
     place: float
     label: str
+
+    @property
+    def near_the_end(self) -> bool:
+        return self.place > _NEAR_THE_END
+
+
+class Step(t.NamedTuple):
+    what: str
+    at: str
+    by: str = ""
 
 
 def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -59,11 +71,7 @@ def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
             # Many events of one kind at one time are one line.
             line = lines.setdefault(
                 (event["type"], event["status"], event["not_before"] or ""),
-                {
-                    **{key: event[key] for key in ("type", "status", "not_before", "seconds_left")},
-                    "ids": [],
-                    "hosts": [],
-                },
+                {**{key: event[key] for key in _LINE_KEYS}, "ids": [], "hosts": []},
             )
             line["ids"].append(event_id)
             line["hosts"] += hosts_of[domain["name"], event_id]
@@ -71,7 +79,15 @@ def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
         for line in drawn:
             line["hosts"] = sorted(set(line["hosts"]), key=natural)
             line["width"] = place_ahead(line["seconds_left"] or 0, span)
-        rows.append({**domain, "lines": drawn[:MOST_LINES], "more": drawn[MOST_LINES:]})
+        more = drawn[MOST_LINES:]
+        rows.append(
+            {
+                **domain,
+                "lines": drawn[:MOST_LINES],
+                "more": more,
+                "hosts_of_more": sum(len(line["hosts"]) for line in more),
+            }
+        )
     return {"span": span, "ticks": _ticks_ahead(span), "rows": rows}
 
 
@@ -86,7 +102,7 @@ def _ticks_ahead(span: float) -> list[Tick]:
 def _apart(ticks: Iterable[Tick]) -> list[Tick]:
     kept: list[Tick] = []
     for tick in ticks:
-        gap = _GAP_BETWEEN_TICKS * (2 if tick.place > NEAR_THE_END else 1)
+        gap = _GAP_BETWEEN_TICKS * (2 if tick.near_the_end else 1)
         if not kept or tick.place - kept[-1].place >= gap:
             kept.append(tick)
     return kept
@@ -107,7 +123,13 @@ def last_run(report: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         waves[int(outcome.get("pass") or 0), int(outcome.get("wave") or 0)].append(host)
     scale = _Scale(begin, end)
     rows = [_wave(key, sorted(waves[key], key=natural), run, domain_of, scale) for key in sorted(waves)]
-    return {"started_at": run["started_at"], "ended_at": run["ended_at"], "ticks": scale.ticks(), "rows": rows}
+    return {
+        "ok": bool(run.get("ok")),
+        "started_at": run["started_at"],
+        "ended_at": run["ended_at"],
+        "ticks": scale.ticks(),
+        "rows": rows,
+    }
 
 
 class _Scale:
@@ -143,14 +165,16 @@ def _wave(
 ) -> dict[str, t.Any]:
     outcomes = {host: run["hosts"][host] for host in hosts}
     events = [
-        {"id": event_id, **event}
-        for event_id, event in run["events"].items()
+        event
+        for event in run["events"].values()
         if set(hosts) & set(event.get("hosts") or ())
         # An event of an earlier pass is drawn in the wave that took care of it.
         and (event.get("over_at") or event.get("approved_at") or event.get("outcome") != "left alone")
     ]
     known = {domain_of.get(host, NO_DOMAIN) for host in hosts}
     domains = sorted(known - {NO_DOMAIN} or known, key=natural)
+    drained_at = max((one["drained_at"] for one in outcomes.values() if one.get("drained_at")), default=None)
+    restored_at = max((one["restored_at"] for one in outcomes.values() if one.get("restored_at")), default=None)
     return {
         "pass": key[0],
         "wave": key[1],
@@ -159,10 +183,21 @@ def _wave(
         "states": dict(collections.Counter(str(outcome.get("state")) for outcome in outcomes.values())),
         "errors": [f"{host}: {outcome['error']}" for host, outcome in outcomes.items() if outcome.get("error")],
         "bars": _bars(outcomes, scale),
-        "events": [_window(event, scale) for event in events],
-        "drained_at": max((one["drained_at"] for one in outcomes.values() if one.get("drained_at")), default=None),
-        "restored_at": max((one["restored_at"] for one in outcomes.values() if one.get("restored_at")), default=None),
+        "events": [_window(event, scale) for event in events[:MOST_EVENTS]],
+        "steps": _steps(drained_at, events, restored_at),
     }
+
+
+def _steps(drained_at: str | None, events: list[dict[str, t.Any]], restored_at: str | None) -> list[Step]:
+    """What was done when."""
+    steps = [Step("drained", drained_at)] if drained_at else []
+    for event in events[:MOST_EVENTS]:
+        if event.get("approved_at"):
+            by = f" by {event['approved_by']}" if event.get("approved_by") else ""
+            what = f"{event.get('type')} approved" if len(events) > 1 else "approved"
+            steps.append(Step(what, event["approved_at"], by))
+        steps += [Step(what, event[key]) for what, key in _EVENT_STEPS.items() if event.get(key)]
+    return [*steps, Step("restored", restored_at)] if restored_at else steps
 
 
 def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[dict[str, t.Any]]:
@@ -184,26 +219,26 @@ def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[di
         end = right if right is not None else 100.0
         bars.append(
             {
-                "host": host,
                 "left": left,
                 "width": round(max(0.0, end - left), 2),
                 "state": str(outcome.get("state")),
-                "drained_at": outcome["drained_at"],
-                "restored_at": outcome.get("restored_at"),
+                "title": _bar_title(host, outcome["drained_at"], outcome.get("restored_at")),
             }
         )
     return bars
 
 
+def _bar_title(host: str, drained_at: str, restored_at: str | None) -> str:
+    back = f"restored {restored_at[11:19]}" if restored_at else "not restored"
+    return f"{host}: drained {drained_at[11:19]}, {back}"
+
+
 def _window(event: Mapping[str, t.Any], scale: _Scale) -> dict[str, t.Any]:
+    """From approval to over, and inside of it where the event started; None where that is not known."""
     begun = event.get("approved_at") or event.get("started_at") or event.get("over_at")
-    left, right = scale.place(begun), scale.place(event.get("over_at"))
-    return {
-        **{
-            key: event.get(key)
-            for key in ("id", "type", "approved_by", "approved_at", "started_at", "over_at", "outcome")
-        },
-        "left": left,
-        "width": None if left is None else round(max(0.0, (100.0 if right is None else right) - left), 2),
-        "started": scale.place(event.get("started_at")),
-    }
+    left, right, started = scale.place(begun), scale.place(event.get("over_at")), scale.place(event.get("started_at"))
+    width = None if left is None else round(max(0.0, (100.0 if right is None else right) - left), 2)
+    mark = None
+    if left is not None and started is not None and width:
+        mark = round(min(max(100 * (started - left) / width, 0), 100), 1)
+    return {"left": left, "width": width, "started": started, "mark": mark}

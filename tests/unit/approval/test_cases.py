@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tempfile
 
 import approval_model
@@ -113,12 +114,20 @@ def test_a_turn_that_is_taken_is_not_waited_for_for_ever(tmp_path):
 
 
 def test_ids_from_outside_never_become_paths(tmp_path):
-    election = Election(tmp_path, prediction=False)
-    hostile = "../../../../etc/passwd\x00{{ x }}"
-    with election.turn([hostile], 1) as records:
-        next(iter(records.values())).sent_by = "web-0"
-    assert election.record(hostile).sent_by == "web-0"
-    assert all(path.parent == election.folder for path in election.folder.iterdir())
+    run_folder = tmp_path / "run"
+    run_folder.mkdir()
+    election = Election(run_folder, prediction=False)
+    # Without the digest, the first of them would be a file beside the run's folder.
+    for hostile in ("../../beside", "../../../../etc/passwd\x00{{ x }}"):
+        with election.turn([hostile], 1) as records:
+            next(iter(records.values())).sent_by = "web-0"
+        election.mark_done(hostile, hostile, [hostile])
+        assert election.record(hostile).sent_by == "web-0"
+        assert election.done(hostile, hostile) == [hostile]
+    assert list(tmp_path.iterdir()) == [run_folder]
+    assert list(run_folder.iterdir()) == [election.folder]
+    names = [path.name for path in election.folder.iterdir()]
+    assert [name for name in names if not re.fullmatch(r"[0-9a-f]{32}\.\w+|done(-[0-9a-f]{32}){2}", name)] == []
 
 
 def test_a_vm_of_the_same_name_in_another_resource_group_does_not_cover():

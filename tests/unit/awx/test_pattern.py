@@ -71,6 +71,7 @@ def test_survey_answers_are_variables_of_the_playbooks():
         for template in meta["aap_resources"]["controller_job_templates"]
         for question in template.get("survey", {}).get("spec", [])
     }
+    assert len(asked) > 3
     known = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     assert all(f"`{variable}`" in known or f"{variable}:" in known for variable in asked), asked
 
@@ -116,7 +117,9 @@ def test_the_execution_environment_agrees_with_what_the_collection_says_it_needs
 
 
 def test_every_playbook_is_one_import_of_the_collection():
-    for path in sorted((PATTERN / "playbooks").iterdir()):
+    playbooks = sorted((PATTERN / "playbooks").iterdir())
+    assert PATTERN / "playbooks" / "drain_then_approve.yml" in playbooks
+    for path in playbooks:
         (play,) = yaml.safe_load(path.read_text())
         name = play["ansible.builtin.import_playbook"]
         assert set(play) == {"name", "ansible.builtin.import_playbook"}

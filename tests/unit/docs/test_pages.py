@@ -63,6 +63,12 @@ def test_examples_are_yaml(page):
         assert list(yaml.parse(block))
 
 
+def test_there_are_links_and_examples_to_look_at():
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert sum(len(LINK.findall(page)) for page in pages) > 50
+    assert sum(len(YAML.findall(page)) for page in pages) > 30
+
+
 def test_the_files_that_the_architecture_names_are_there():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = re.findall(r"`((?:\w+/)+[\w.*]*)`", page)

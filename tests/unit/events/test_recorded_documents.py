@@ -21,7 +21,7 @@ def understood(name, vm_name="nobody"):
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_every_event_is_kept_with_its_id_and_resources(name):
-    for raw, status in zip(RECORDED[name], understood(name), strict=False):
+    for raw, status in zip(RECORDED[name], understood(name), strict=True):
         assert [event["id"] for event in status["events"]] == [event["EventId"] for event in raw["Events"]]
         assert [event["resources"] for event in status["events"]] == [event["Resources"] for event in raw["Events"]]
         assert [event["type"] for event in status["events"]] == [event["EventType"] for event in raw["Events"]]

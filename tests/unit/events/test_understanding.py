@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure import events as _events
 from hypothesis import given
 from hypothesis import strategies as st
+from reached import assert_reached
 
 NOW = 1763253305.0
 
@@ -168,14 +169,29 @@ def test_an_event_that_cannot_be_understood_is_named(changes, part):
         understood(**changes)
 
 
-@given(st.text(max_size=200))
-def test_no_text_ever_passes_for_an_empty_document(text):
+NOT_EVENTS = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just({}) | st.lists(st.just({}))
+DOCUMENTS = st.fixed_dictionaries(
+    {}, optional={"DocumentIncarnation": st.integers() | st.text(max_size=5), "Events": NOT_EVENTS | st.just([])}
+)
+TEXTS = st.text(max_size=200) | DOCUMENTS.map(json.dumps)
+
+
+def parsed(text):
     try:
-        document = _events.parse_document(text)
+        return _events.parse_document(text)
     except _events.BadReading:
-        return
-    assert isinstance(json.loads(text)["Events"], list)
-    assert document["events"] is not None
+        return None
+
+
+@given(TEXTS)
+def test_no_text_ever_passes_for_an_empty_document(text):
+    if parsed(text) is not None:
+        assert json.loads(text)["Events"] == []
+        assert parsed(text)["events"] == []
+
+
+def test_empty_documents_are_among_the_examples():
+    assert_reached(TEXTS, parsed)
 
 
 def test_identity_has_text_or_null():

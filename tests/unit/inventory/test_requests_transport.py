@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
+import requests
+import urllib3
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import RequestsTransport
 
 HEADERS = {"Metadata": "true", "Connection": "close"}
@@ -110,14 +114,10 @@ def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> Non
 
 
 def test_each_thread_has_one_session_of_its_own() -> None:
-    from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import (
-        requests_transport as _requests_transport,
-    )
-
     sessions = []
 
     def twice() -> None:
-        sessions.append((_requests_transport._session(), _requests_transport._session()))
+        sessions.append((transport._session(), transport._session()))
 
     for _number in range(2):
         worker = threading.Thread(target=twice)
@@ -126,3 +126,76 @@ def test_each_thread_has_one_session_of_its_own() -> None:
     assert sessions[0][0] is sessions[0][1]
     assert sessions[0][0] is not sessions[1][0]
     assert not sessions[0][0].trust_env
+
+
+def test_requests_is_used_as_it_is() -> None:
+    session = transport._session()
+    adapter = session.get_adapter("http://127.0.0.1")
+    assert type(session) is requests.Session
+    assert type(adapter) is requests.adapters.HTTPAdapter
+    assert (
+        adapter.poolmanager.connection_from_url("http://127.0.0.1").ConnectionCls is urllib3.connection.HTTPConnection
+    )
+
+
+def test_a_session_that_is_still_busy_is_left_behind() -> None:
+    """Nobody can end a request whose headers drip. It must not meet the next one in its session."""
+    release = threading.Event()
+
+    def hang(peer: socket.socket, _request: bytes) -> None:
+        while not release.is_set():
+            peer.sendall(b"H")
+            time.sleep(0.05)
+
+    before = transport._session()
+    with server(hang) as (endpoint, _requests), pytest.raises(_imds.TimedOut):
+        send(endpoint, seconds=0.3)
+    release.set()
+    assert transport._session() is not before
+
+
+def test_a_body_that_drips_is_left_when_the_time_is_up() -> None:
+    """The thread that reads it ends too: no connection stays behind."""
+    ended = threading.Event()
+
+    def drip(peer: socket.socket, _request: bytes) -> None:
+        peer.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            while True:
+                peer.sendall(b"x" * transport.PIECE)
+                time.sleep(0.02)
+        except OSError:
+            ended.set()
+
+    with server(drip) as (endpoint, _requests), pytest.raises(_imds.TimedOut):
+        send(endpoint, seconds=0.3)
+    assert ended.wait(5)
+
+
+@contextlib.contextmanager
+def full_house(*addresses: str) -> Iterator[int]:
+    """A port where, on each address, nobody answers a connection attempt: the queue is full and nobody accepts."""
+    with contextlib.ExitStack() as stack:
+        port = 0
+        for address in addresses:
+            listener = stack.enter_context(socket.socket())
+            listener.bind((address, port))
+            listener.listen(0)
+            port = listener.getsockname()[1]
+            for _guest in range(2):
+                guest = stack.enter_context(socket.socket())
+                guest.setblocking(False)
+                guest.connect_ex((address, port))
+        yield port
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a full queue refuses, and there is one loopback address")
+def test_a_name_with_many_silent_addresses_takes_no_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+    with full_house(*addresses) as port:
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_names, **_options: found)
+        started = time.monotonic()
+        with pytest.raises(_imds.NotAccepted, match="no answer to the connection attempt"):
+            RequestsTransport(f"http://three.invalid:{port}").send("GET", "/", None, HEADERS, 0.9, 0.9)
+        assert time.monotonic() - started < 1.5

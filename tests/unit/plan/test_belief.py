@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
@@ -12,6 +14,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves
 from hypothesis import given
 from hypothesis import strategies as st
+from reached import assert_reached
 
 POLICY = [{"type": "Freeze", "shorter_than": 10, "action": "approve"}, {"action": "drain"}]
 JINJA_HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
@@ -107,17 +110,36 @@ def test_what_is_approved_is_shown_by_a_host_of_each_name(fleet):
                 assert set(entry["resources"]) <= covered | set(unread)
 
 
-@given(fleets_with_liars())
+@st.composite
+def fleets_with_twins(draw):
+    """Two hosts with an event each that say that they are one VM, perhaps of two resource groups."""
+    fleet = draw(fleets_with_liars())
+    for number, name in enumerate(NAMES[:2]):
+        group = draw(st.sampled_from(["rg", "rg-2", None]))
+        fleet[name] = host(NAMES[0], event(f"T{number}", NAMES[0]), group=group)
+    return fleet
+
+
+def twins(fleet):
+    """The scopes of each two hosts that the plan takes, and that say that they are one VM."""
+    busy = sorted({name for wave in plan_of(fleet)["waves"] for name in wave["hosts"]})
+    read = [fleet[name]["maintenance_status"]["this_host"] for name in busy if fleet[name].get("maintenance_status")]
+    return [
+        {one.get("resource_group"), two.get("resource_group")}
+        for one, two in itertools.combinations(read, 2)
+        if one["vm_name"] == two["vm_name"]
+    ]
+
+
+@given(fleets_with_twins())
 def test_whoever_shares_a_vm_name_and_scope_is_refused_but_for_one(fleet):
-    plan = plan_of(fleet)
-    busy = {name for wave in plan["waves"] for name in wave["hosts"]}
-    for first in busy:
-        for second in busy - {first}:
-            one, two = (fleet[name].get("maintenance_status") for name in (first, second))
-            if one and two and one["this_host"]["vm_name"] == two["this_host"]["vm_name"]:
-                scopes = {status["this_host"].get("resource_group") for status in (one, two)}
-                assert len(scopes) == 2
-                assert None not in scopes
+    for scopes in twins(fleet):
+        assert len(scopes) == 2
+        assert None not in scopes
+
+
+def test_twins_of_two_groups_are_among_the_examples():
+    assert_reached(fleets_with_twins(), twins)
 
 
 @given(fleets_with_liars())

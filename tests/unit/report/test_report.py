@@ -8,9 +8,12 @@ from __future__ import annotations
 import datetime
 import html.parser
 import json
+import re
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report import page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN, make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
@@ -191,6 +194,26 @@ def test_words_from_outside_are_words():
     assert hostile.elements == plain.elements
     assert hostile.attributes == plain.attributes
     assert "".join(hostile.words).count(HOSTILE) == "".join(plain.words).count("a word")
+
+
+def test_no_template_lets_markup_through():
+    """What a value is must be decided in one place: the environment, which escapes everything."""
+    templates = list(Path(page.__file__).with_name("templates").glob("*.j2"))
+    assert "page.html.j2" in [template.name for template in templates]
+    for template in templates:
+        text = template.read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*(safe|forceescape|tojson|xmlattr|urlize)\b|autoescape|Markup", text), template.name
+        # A value outside of quotes could add attributes.
+        assert not re.search(r"<[^<>{}]*=\{\{", text), template.name
+
+
+def test_a_deadline_that_is_no_time_is_shown_as_it_came():
+    words = "<i>soon, said somebody</i>"
+    fleet = {"a": host(event("E", "a", due=words)), "b": host(event("F", "b", due=None))}
+    outline = Outline(render_page(make_report(fleet, fleet, None, NOW), "r.json"))
+    assert "data-due" not in outline.attributes
+    assert words[11:19] in outline.words
+    assert "at any time" in outline.words
 
 
 @settings(max_examples=40, deadline=None)

@@ -32,10 +32,11 @@ def test_a_roll_with_a_slow_start_and_vms_that_go_away(fleet):
     run = fleet.roll()
     assert run.code == 0, run.output
     assert sorted(fleet.approvals()) == ["E0", "E1"]
-    for change in fleet.simulator.changes():
-        if change["change"] == "started":
-            away = [vm for vm in change["resources"] for line in questions(fleet, vm) if was_answered(line, change)]
-            assert away == []
+    started = [change for change in fleet.simulator.changes() if change["change"] == "started"]
+    assert len(started) == 2
+    for change in started:
+        away = [vm for vm in change["resources"] for line in questions(fleet, vm) if was_answered(line, change)]
+        assert away == []
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
     fleet.assert_one_domain_at_a_time()
     fleet.assert_restored_only_after_the_end()

@@ -6,70 +6,27 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import ansible_run
 import pytest
-from galaxy_double import galaxy
+from readme_page import ROOT, User, commands, commands_with, files
 from simulator_process import Simulator
 
 pytestmark = pytest.mark.once
-ROOT = Path(__file__).resolve().parents[4]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # `make test` is what runs this, and tests/integration/targets/demo runs `make demo` from a clone.
 RUN_ELSEWHERE = {"make test", "make demo"}
-
-
-def commands():
-    return [line for language, text in BLOCK.findall(README) if language == "console" for line in text.splitlines()]
-
-
-def installations():
-    return [line for line in commands() if line.startswith("ansible-galaxy collection")]
-
-
-def files():
-    blocks = [text.partition("\n") for language, text in BLOCK.findall(README) if language == "yaml"]
-    return {title.removeprefix("# "): body for title, _end, body in blocks}
-
-
-class User:
-    """Someone with a clone, an empty collections path, and a terminal."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.installed = folder / "installed"
-        names = subprocess.run(
-            ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout.split("\0")
-        for name in filter(None, names):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-
-    def type(self, command: str, **more: str):
-        settings = {"ANSIBLE_COLLECTIONS_PATH": str(self.installed), "PYTHONPATH": "", **more}
-        done = ansible_run.run(self.folder, shlex.split(command), 240, **settings)
-        assert done.code == 0, f"{command}: {done.output}"
-        return done.output
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
     """The collection is built and installed from the clone, by the commands of the README."""
     someone = User(tmp_path_factory.mktemp("clone"))
-    _from_galaxy, *from_clone = installations()
-    for command in from_clone:
-        someone.type(command)
+    build, install, _from_git = commands_with("ansible-galaxy collection")
+    someone.type(build)
+    someone.type(install)
     return someone
 
 
@@ -101,21 +58,8 @@ def fleet(user):
         yield simulator
 
 
-def test_install_from_galaxy(user, tmp_path):
-    (tarball,) = user.folder.glob("maintenance-azure-*.tar.gz")
-    with galaxy(tarball) as address:
-        said = user.type(
-            installations()[0],
-            ANSIBLE_COLLECTIONS_PATH=str(tmp_path),
-            ANSIBLE_GALAXY_SERVER_LIST="double",
-            ANSIBLE_GALAXY_SERVER_DOUBLE_URL=f"{address}/api/",
-        )
-    assert "was installed successfully" in said
-    assert (tmp_path / "ansible_collections" / "maintenance" / "azure" / "MANIFEST.json").exists()
-
-
 def test_the_python_packages():
-    (command,) = [line for line in commands() if line.startswith("pip ")]
+    (command,) = commands_with("pip ")
     words = [sys.executable, "-m", *shlex.split(command)]
     done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -134,17 +78,16 @@ def test_every_command_of_ansible_in_the_order_of_the_page(user, fleet):
         "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(user.folder / "facts"),
         "PATH": f"{user.folder}/bin:{Path(sys.executable).parent}:/usr/bin:/bin",
     }
-    said = {}
+    said, status = {}, {}
     for command in ours:
         more = "" if command.startswith("ansible-doc") else " -e @extra.json"
         # The module asks at Azure's own address, unless it is told another one.
         more += " -a 'endpoint={{ maintenance_endpoint }}'" if command.startswith("ansible ") else ""
         said[command] = user.type(command + more, **cached)
-        if command.endswith("--check"):
-            assert "Wave 1 of 1" in said[command]
-            assert fleet.event(event["id"])["status"] == "Scheduled"
-        elif command.endswith("maintain.yml"):
-            assert fleet.event(event["id"])["status"] == "Finished"
+        status[command] = fleet.event(event["id"])["status"]
+    look, do = commands_with("ansible-playbook -i inventory.yml maintain.yml")
+    assert "Wave 1 of 1" in said[look]
+    assert (status[look], status[do]) == ("Scheduled", "Finished")
     assert "@maintenance_clear" in said[ours[-3]]
 
 
