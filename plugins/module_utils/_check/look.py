@@ -45,9 +45,10 @@ def looked_at(request):
 
 def _journal(path):
     answer = journal_order({"path": path, "state": "read"}, True)
+    told = {"folder_problem": _folder_problem(os.path.dirname(os.path.abspath(path)))}
     if answer.get("failed"):
-        return {"journal_problem": answer["msg"]}
-    return {"journal": answer["journal"], "folder_problem": _folder_problem(os.path.dirname(os.path.abspath(path)))}
+        return dict(told, journal_problem=answer["msg"])
+    return dict(told, journal=answer["journal"])
 
 
 def _folder_problem(folder):
