@@ -75,6 +75,8 @@ def rehearse(
     fleet += [
         bad("plan", "who is which VM", doubt["why"], "Correct maintenance_vm_name or ansible_host of one of them")
         for doubt in plan["not_believed"]
+        # The others follow from these, and are about events that there are not.
+        if doubt["wrong"]
     ]
     fleet += [
         doubtful("plan", "a Reboot of every host", warning, "docs/waves.md tells more")
