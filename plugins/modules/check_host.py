@@ -12,8 +12,8 @@ version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
   - Looks at how the host is reached, at what an earlier run left there, and at what its drain steps need.
-  - The metadata service is asked only with O(ask_service=true), as the first request ever switches Scheduled Events on for
-    all VMs of a group. Then GET requests are sent, at most two of them in a second, and never anything else.
+  - The metadata service is asked only with O(ask_service=true), as the first request ever switches Scheduled Events on
+    for all VMs of a group. Then GET requests are sent, at most two of them in a second, and never anything else.
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes

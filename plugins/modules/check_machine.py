@@ -11,8 +11,8 @@ short_description: What the playbook check looks at where steps are done for oth
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Looks whether a machine such as a load balancer can be reached, has what drain steps need there, and still keeps records
-    of what was done for hosts.
+  - Looks whether a machine such as a load balancer can be reached, has what drain steps need there, and still keeps
+    records of what was done for hosts.
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes

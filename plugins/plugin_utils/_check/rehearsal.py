@@ -140,11 +140,8 @@ def _about_one(
     name: str, members: Sequence[str], waves: Sequence[Sequence[str]], wanted: t.Any, out: set[str]
 ) -> Finding:
     point = f"in service, of {name}" if name else "in service"
-    fewest = min(
-        ([host for host in members if host not in wave] for wave in waves if set(wave) & set(members)),
-        key=len,
-        default=list(members),
-    )
+    left = [[host for host in members if host not in wave] for wave in waves if set(wave) & set(members)]
+    fewest = min(left, key=len, default=list(members))
     seen = f"at least {len(fewest)} of {len(members)} hosts while a wave is down"
     if wanted is None or wanted == "":
         return good("plan", point, f"{seen}; maintenance_min_in_service is not set")
@@ -156,9 +153,9 @@ def _about_one(
     if len(fewest) < least:
         do = "Such a wave never begins: lower it, add hosts, or have smaller waves with maintenance_max_at_once"
         return bad("plan", point, f"{seen}, and maintenance_min_in_service is {least}", do)
-    good_ones = [host for host in fewest if host not in out]
-    if len(good_ones) < least:
-        missing = in_words([host for host in fewest if host in out])
-        do = f"Bring back {missing} first: a wave waits for it"
-        return doubtful("plan", point, f"{len(good_ones)} of them can be counted on now, {least} are needed", do)
+    missing = sorted({host for staying in left for host in staying if host in out}, key=natural)
+    fewest_good = min((sum(host not in out for host in staying) for staying in left), default=least)
+    if fewest_good < least:
+        do = f"Bring back {in_words(missing)} first: a wave waits for it"
+        return doubtful("plan", point, f"{fewest_good} can be counted on now, and {least} are needed", do)
     return good("plan", point, f"{seen}, maintenance_min_in_service is {least}")

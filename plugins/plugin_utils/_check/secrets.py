@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 # A name that sounds like a secret. Headers and bodies of webhooks often hold one.
 _SECRET_NAMES = re.compile(
-    r"pass(word|wd|phrase)?$|_pass|passw|secret|token|credential|(api|access|private|shared|account|sas)_?key"
+    r"pass(word|wd|phrase)?$|_pass|passw|secret|token|credential|^vault_|_pw$|(api|access|private|shared|account|sas)_?key"
     r"|authorization|cookie|connection_string|^headers$|^body$",
     re.IGNORECASE,
 )
