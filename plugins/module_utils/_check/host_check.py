@@ -11,7 +11,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._check import qu
 
 
 def carried_out(request, check_mode):
-    """The result of the module host_check for its options. There is nothing that check mode would have to leave out."""
+    """The result of the module _host_check for its options. Check mode has nothing to leave out."""
     result = {"changed": False}
     if request.get("look") is not None:
         result["look"] = _look.looked_at(request["look"])

@@ -16,28 +16,25 @@ import shutil
 import stat
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal_order import carried_out as journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import KeptFile
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import understood
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records_list import carried_out as records_list
 
 SECONDS_FOR_SYSTEMD = 30
-MOST_RECORDS = 200
 LARGEST_STATUS = 1024 * 1024
 # Where daemons are, and a user's own path often does not look.
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
-# What the controller is told of a record: not what was found before, which is for this machine alone.
-TOLD_OF_A_RECORD = ("host", "vm", "type", "run_id", "at", "events")
 
 
 def looked_at(request):
     told = {"python": platform.python_version(), "user": _user(), "now": time.time()}
     told.update(journal=None, journal_problem="", folder_problem="")
     if request.get("journal"):
-        told.update(_journal(_expanded(request["journal"])))
-    told["records"] = [record for folder in request.get("records") or () for record in _records(_expanded(folder))]
+        told.update(_journal(expanded(request["journal"])))
+    told["records"] = [record for folder in request.get("records") or () for record in _records(folder)]
     told["units"] = {name: _unit(name) for name in request.get("units") or ()}
-    told["paths"] = {path: _path(_expanded(path)) for path in request.get("paths") or ()}
+    told["paths"] = {path: _path(expanded(path)) for path in request.get("paths") or ()}
     told["commands"] = {name: _command(name) for name in request.get("commands") or ()}
     told["watcher"] = _watcher(request.get("watcher") or {})
     return told
@@ -61,25 +58,11 @@ def _folder_problem(folder):
 
 
 def _records(folder):
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            return []
-        return [{"file": folder, "problem": "The records can't be read: %s" % error.strerror}]
-    return [_record(os.path.join(folder, name)) for name in names[:MOST_RECORDS]]
-
-
-def _record(path):
-    try:
-        text = KeptFile(path, "record", "drain_records", StepError).read()
-    except StepError as error:
-        return {"file": path, "problem": str(error)}
-    kept = None if text is None else understood(text)
-    if kept is None:
-        return {"file": path, "problem": "The record %s can't be understood" % path}
-    told = {name: kept[name] for name in TOLD_OF_A_RECORD}
-    return dict(told, file=path, problem="")
+    told = records_list({"folder": folder}, True)
+    if told.get("failed"):
+        return [{"file": folder, "problem": told["msg"]}]
+    bad = [{"file": path, "problem": "The record %s can't be understood" % path} for path in told["unreadable"]]
+    return bad + [dict(record, file=record["path"], problem="") for record in told["records"]]
 
 
 def _unit(name):
@@ -137,7 +120,3 @@ def _user():
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return "user id %d" % os.geteuid()
-
-
-def _expanded(path):
-    return os.path.expanduser(os.path.expandvars(path))

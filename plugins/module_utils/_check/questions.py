@@ -8,8 +8,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
 
 # From the end of one request to the next: three of them take more than a second, wherever it begins.
 SECONDS_BETWEEN = 0.6
@@ -56,11 +56,14 @@ class PacedTransport:
 def asked(request):
     """A reading, with the patience of every other one; and what came to each question, once asked.
 
-    The reading is the result of the module service_exchange. Questions are asked only where it was good.
+    The reading is {answers}, or {failed, msg}. Questions are asked only where it was good.
     """
     pace = Pace()
     begun = time.monotonic()
-    reading = _exchange.carried_out(request["reading"], True, lambda endpoint: PacedTransport(endpoint, pace))
+    try:
+        reading = {"answers": _reading.read(request["reading"], lambda endpoint: PacedTransport(endpoint, pace))}
+    except _imds.ImdsError as error:
+        reading = {"failed": True, "msg": str(error)}
     told = {"reading": reading, "reading_seconds": time.monotonic() - begun, "heard": {}}
     if not reading.get("failed"):
         transport = PacedTransport(reading["answers"]["endpoint"], pace)

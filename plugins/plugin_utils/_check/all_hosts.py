@@ -13,6 +13,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check import st
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import never_looked_at
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.fleet import about_groups
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.leases import about_leases
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.policy_rules import about_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import Settings, rehearse
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import ASK_IT, not_asked
@@ -40,22 +41,21 @@ def check_all(
     seen: Mapping[str, Data | None],
     variables: Mapping[str, Data],
     machines: Sequence[Data],
-    leases: Sequence[Finding],
-    run_at_work: bool,
+    leases: Sequence[Data],
     known: Sequence[str],
     settings: Settings,
     asked: Asked,
     not_before: str,
 ) -> Checked:
     """`seen`: results of check_host. `variables`: of the same hosts. `known`: all hosts of the inventory."""
-    by_host = {host: _of_host(result, run_at_work) for host, result in seen.items()}
+    by_host = {host: _of_host(result) for host, result in seen.items()}
     drained = [host for host, result in seen.items() if result and result.get("journal")]
     read = {
         host: {**variables.get(host, {}), "maintenance_status": result["status"]}
         for host, result in seen.items()
         if result and result.get("status")
     }
-    fleet = [*leases]
+    fleet = about_leases(leases)
     for machine in machines:
         fleet += _of_machine(machine, drained, known)
     if asked.service:
@@ -85,7 +85,7 @@ def _reason(result: Data | None) -> str:
     return ""
 
 
-def _of_host(result: Data | None, run_at_work: bool) -> list[Finding]:
+def _of_host(result: Data | None) -> list[Finding]:
     reason = _reason(result)
     if reason or result is None:
         return [not_reached(reason)]
@@ -95,7 +95,7 @@ def _of_host(result: Data | None, run_at_work: bool) -> list[Finding]:
         return found
     by_watcher = _state.drained_by_watcher(watcher)
     about = [
-        _state.about_journal(result["journal"], str(result["journal_problem"]), run_at_work, by_watcher),
+        _state.about_journal(result["journal"], str(result["journal_problem"]), by_watcher),
         _state.about_watcher(watcher),
     ]
     return [*found, *about]

@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
-HOST_HALF = HostHalf("host_check", _host_check, HOST_CHECK, private=False)
+HOST_HALF = HostHalf("_host_check", _host_check, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
 HAS_CURL = "--maintenance.azure has curl--"
 TOOLS = f"echo '{HERE}'; command -v curl >/dev/null && command -v od >/dev/null && echo '{HAS_CURL}'; true"

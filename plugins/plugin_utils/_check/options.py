@@ -28,6 +28,10 @@ def check_machine_options() -> dict[str, t.Any]:
     return dict(entries=dict(type="list", elements="dict", required=True), records=dict(type="str"))
 
 
+def check_keepers_options() -> dict[str, t.Any]:
+    return dict(lock_hosts=dict(type="list", elements="str"))
+
+
 def check_fleet_options() -> dict[str, t.Any]:
     return dict(
         hosts=dict(type="list", elements="str", required=True),

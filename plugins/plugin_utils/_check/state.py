@@ -16,7 +16,7 @@ SILENT_AFTER = 90
 FINISH = "Run maintenance.azure.drain_then_approve, which returns it to service when its event is over"
 
 
-def about_journal(journal: Mapping[str, t.Any] | None, problem: str, run_at_work: bool, by_watcher: bool) -> Finding:
+def about_journal(journal: Mapping[str, t.Any] | None, problem: str, by_watcher: bool) -> Finding:
     point = "journal"
     if problem:
         return bad("state", point, problem, "Until then nobody drains this host or returns it to service")
@@ -29,9 +29,10 @@ def about_journal(journal: Mapping[str, t.Any] | None, problem: str, run_at_work
     )
     if by_watcher:
         return doubtful("state", point, f"{seen}, by the watcher of the host", "It returns the host to service itself")
-    if run_at_work:
-        return doubtful("state", point, seen, "A run is at work: check again when it has ended")
-    return bad("state", point, f"{seen}, and no run is at work", FINISH)
+    left = journal.get("worked_on_for") or 0
+    if left:
+        return doubtful("state", point, f"{seen}, which is at work there", "Check again when that run has ended")
+    return bad("state", point, f"{seen}, which is not at work there any more", FINISH)
 
 
 def about_records(

@@ -4,13 +4,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 DOCUMENTATION = r"""
-module: host_check
-short_description: The host half of the playbook check
+module: _host_check
+short_description: "[INTERNAL] The host half of the playbook check"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Looks at a machine, and asks its metadata service how it answers, for C(maintenance.azure.check_host) and
-    C(maintenance.azure.check_machine). There is no reason to use it in a playbook.
+  - "[INTERNAL] Looks at a machine, and asks its metadata service how it answers, for C(_check_host) and
+    C(_check_machine). There is no reason to use it in a playbook."
   - It changes nothing, sends GET requests alone, and at most two of them in a second.
 extends_documentation_fragment:
   - maintenance.azure._attributes
@@ -26,7 +26,7 @@ options:
 
 EXAMPLES = r"""
 - name: Look whether a unit is there
-  maintenance.azure.host_check:
+  maintenance.azure._host_check:
     look:
       units: [nginx.service]
 """

@@ -28,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
 
 TAKES_PYTHON = "Install python3 on the host"
-WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id")
+WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")
 
 
 class ActionModule(MachineAction):

@@ -6,12 +6,12 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: check_host
-short_description: What the playbook check looks at on each host
+module: _check_host
+short_description: "[INTERNAL] What the playbook check looks at on each host"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Looks at how the host is reached, at what an earlier run left there, and at what its drain steps need.
+  - "[INTERNAL] Looks at how the host is reached, at what an earlier run left there, and at what its drain steps need."
   - The metadata service is asked only with O(ask_service=true), as the first request ever switches Scheduled Events on
     for all VMs of a group. Then GET requests are sent, at most two of them in a second, and never anything else.
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
@@ -49,13 +49,11 @@ options:
     description: The status that a watcher writes.
     type: str
     default: /run/azure-maintenance/status.json
-seealso:
-  - module: maintenance.azure.check_fleet
 """
 
 EXAMPLES = r"""
 - name: Look at each host
-  maintenance.azure.check_host:
+  maintenance.azure._check_host:
   register: __check_host
 """
 

@@ -6,33 +6,31 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: check_machine
-short_description: What the playbook check looks at where steps are done for other hosts
+module: _check_machine
+short_description: "[INTERNAL] What the playbook check looks at where steps are done for other hosts"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Looks whether a machine such as a load balancer can be reached, has what drain steps need there, and still keeps
-    records of what was done for hosts.
+  - "[INTERNAL] Looks whether a machine such as a load balancer can be reached, has what steps need there,
+    and still keeps records of what was done for hosts."
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
   - maintenance.azure._attributes.info_module
 options:
   entries:
-    description: What M(maintenance.azure.check_host) returned as C(elsewhere) about this machine.
+    description: What C(_check_host) returned as C(elsewhere) about this machine.
     type: list
     elements: dict
     required: true
   records:
     description: Folder of the records, where this machine has one of its own.
     type: str
-seealso:
-  - module: maintenance.azure.check_host
 """
 
 EXAMPLES = r"""
 - name: Look at the load balancer
-  maintenance.azure.check_machine:
+  maintenance.azure._check_machine:
     entries: "{{ __check_host.elsewhere }}"
   delegate_to: lb1
 """

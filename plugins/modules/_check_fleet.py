@@ -6,12 +6,12 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: check_fleet
-short_description: Put together what the playbook check saw
+module: _check_fleet
+short_description: "[INTERNAL] Put together what the playbook check saw"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - Makes one report of what M(maintenance.azure.check_host) returned for all hosts, on the controller.
+  - "[INTERNAL] Makes one report of what C(_check_host) returned for all hosts, on the controller."
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
@@ -23,7 +23,7 @@ attributes:
     support: none
 options:
   hosts:
-    description: The hosts, each with the result of M(maintenance.azure.check_host) as C(__check_host).
+    description: The hosts, each with the result of C(_check_host) as C(__check_host).
     type: list
     elements: str
     required: true
@@ -36,7 +36,7 @@ options:
     type: bool
     default: false
   machines:
-    description: The results of M(maintenance.azure.check_machine) in a loop.
+    description: The results of C(_check_machine) in a loop.
     type: list
     elements: dict
     default: []
@@ -57,13 +57,11 @@ options:
   report:
     description: Path of a JSON file on the controller for the report.
     type: path
-seealso:
-  - module: maintenance.azure.check_host
 """
 
 EXAMPLES = r"""
 - name: Put together what was seen
-  maintenance.azure.check_fleet:
+  maintenance.azure._check_fleet:
     hosts: "{{ ansible_play_hosts_all }}"
   run_once: true
 """
