@@ -10,6 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
@@ -35,7 +36,7 @@ class ActionModule(MachineAction):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        options = self.checked_options(check_host_options())
+        _unused, options = self.validate_argument_spec(argument_spec=check_host_options())
         self.findings: list[Finding] = []
         self.told: dict[str, t.Any] = {
             "changed": False,
@@ -76,6 +77,13 @@ class ActionModule(MachineAction):
             self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
             self._keep(found)
             self.findings += [*about_steps, *about_needs(mine, found, "the host")]
+        try:
+            options["endpoint"] = (
+                options["endpoint"] if options["endpoint"] == "auto" else check_endpoint(options["endpoint"])
+            )
+        except ValueError as error:
+            self.findings.append(bad("service", "endpoint", str(error), "Correct maintenance_endpoint"))
+            return
         if options["ask_service"]:
             self._ask(options, task_vars, found)
 

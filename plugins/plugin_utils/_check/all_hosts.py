@@ -87,8 +87,10 @@ def _reason(result: Data | None) -> str:
 
 def _of_host(result: Data | None) -> list[Finding]:
     reason = _reason(result)
-    if reason or result is None:
+    if result is None or result.get("unreachable"):
         return [not_reached(reason)]
+    if reason:
+        return [bad("way", "look at the host", reason, "Correct what it complains about, and check again")]
     found = [Finding.from_data(finding) for finding in result["findings"]]
     watcher = result["watcher"]
     if not watcher:
