@@ -25,6 +25,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import
 
 # What check_host has registered.
 RESULT = "__check_host"
+# What clusters told about nodes.
+NODES = "__check_nodes"
 VARIABLES = (
     "maintenance_delivery_group",
     "maintenance_domain",
@@ -46,12 +48,13 @@ class ActionModule(ActionBase):
         hostvars = (task_vars or {})["hostvars"]
         try:
             hosts = host_names(options["hosts"])
-            known = plain(needed_vars(hosts, hostvars, (), texts=(RESULT, *VARIABLES)))
+            known = plain(needed_vars(hosts, hostvars, (), texts=(RESULT, NODES, *VARIABLES)))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         policy = options["policy"] if options["policy"] is not None else default_policy()
         checked = check_all(
             seen={host: known[host].pop(RESULT, None) for host in hosts},
+            nodes={host: known[host].pop(NODES, None) for host in hosts},
             variables=known,
             machines=plain(options["machines"]),
             leases=plain(options["leases"]),

@@ -41,6 +41,7 @@ class ActionModule(MachineAction):
         self.told: dict[str, t.Any] = {
             "changed": False,
             "elsewhere": [],
+            "nodes": [],
             "journal": None,
             "journal_problem": "",
             "watcher": {},
@@ -52,7 +53,7 @@ class ActionModule(MachineAction):
 
     def _check(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
         not_before = iso_time(time.time() + NOTICE)
-        about_steps, needs = steps_of_host(self, task_vars, options["steps_path"], not_before)
+        about_steps, needs, self.told["nodes"] = steps_of_host(self, task_vars, options["steps_path"], not_before)
         mine = [need.as_data() for need in needs if not need.machine]
         for machine in dict.fromkeys(need.machine for need in needs if need.machine):
             there = [need.as_data() for need in needs if need.machine == machine]
@@ -71,8 +72,7 @@ class ActionModule(MachineAction):
         self.findings += about_way(way)
         if found is None:
             self.findings += about_steps
-            if way.shell == "sh":
-                self._say_what_takes_python()
+            self._say_what_takes_python("takes Python" if way.shell == "sh" else "is not done with PowerShell yet")
         else:
             self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
             self._keep(found)
@@ -87,9 +87,9 @@ class ActionModule(MachineAction):
         if options["ask_service"]:
             self._ask(options, task_vars, found)
 
-    def _say_what_takes_python(self) -> None:
+    def _say_what_takes_python(self, why: str) -> None:
         for area, point in (("state", "journal and watcher"), ("plan", "units, files and commands of the steps")):
-            self.findings.append(doubtful(area, point, "not looked at, as that takes Python", TAKES_PYTHON))
+            self.findings.append(doubtful(area, point, f"not looked at, as that {why}", "Look at them by hand"))
 
     def _keep(self, found: dict[str, t.Any]) -> None:
         """What is judged when all hosts are known. Of the journal no more than that: secrets may be in it."""

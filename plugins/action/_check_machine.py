@@ -22,7 +22,8 @@ class ActionModule(MachineAction):
         _unused, options = self.validate_argument_spec(argument_spec=check_machine_options())
         entries = plain(options["entries"])
         needs = {str(need): need for entry in entries for need in entry["needs"]}
-        folders = [options["records"]] if options["records"] else list(dict.fromkeys(one["records"] for one in entries))
+        keepers = [one for one in entries if any(need["is_recorded"] for need in one["needs"])]
+        folders = list(dict.fromkeys(options["records"] or one["records"] for one in keepers))
         where = str(self._task.delegate_to or (task_vars or {})["inventory_hostname"])
         findings: list[Finding] = []
         records = None
@@ -35,4 +36,5 @@ class ActionModule(MachineAction):
         except NoWay as error:
             findings.append(bad("way", "become", f"no command can be run: {error}", "Look at ansible_become there"))
         told = [finding.as_data() for finding in findings]
-        return wrap_var({"changed": False, "findings": told, "records": records})
+        kept = {"records": records, "keeps_records": bool(folders)}
+        return wrap_var({"changed": False, "findings": told, **kept})

@@ -72,6 +72,11 @@ elsewhere:
   type: list
   elements: dict
   returned: success
+nodes:
+  description: The nodes of clusters that are drained for this host, where the controller can ask for them.
+  type: list
+  elements: dict
+  returned: success
 journal:
   description: State, run and events of the journal, or null where there is none.
   type: dict

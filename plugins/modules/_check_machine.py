@@ -41,6 +41,10 @@ findings:
   type: list
   elements: dict
   returned: success
+keeps_records:
+  description: Whether steps are recorded there.
+  type: bool
+  returned: success
 records:
   description: The records that are kept there, or null where they could not be looked at.
   type: list

@@ -40,6 +40,7 @@ class Checked:
 def check_all(
     seen: Mapping[str, Data | None],
     variables: Mapping[str, Data],
+    nodes: Mapping[str, Data | None],
     machines: Sequence[Data],
     leases: Sequence[Data],
     known: Sequence[str],
@@ -47,8 +48,12 @@ def check_all(
     asked: Asked,
     not_before: str,
 ) -> Checked:
-    """`seen`: results of check_host. `variables`: of the same hosts. `known`: all hosts of the inventory."""
-    by_host = {host: _of_host(result) for host, result in seen.items()}
+    """What was seen on all hosts, and what it means.
+
+    `seen`: results of _check_host. `nodes`: what clusters answered about nodes of these hosts. `variables`: of
+    the same hosts. `known`: all hosts of the inventory.
+    """
+    by_host = {host: _of_host(host, result, nodes.get(host)) for host, result in seen.items()}
     drained = [host for host, result in seen.items() if result and result.get("journal")]
     read = {
         host: {**variables.get(host, {}), "maintenance_status": result["status"]}
@@ -85,7 +90,7 @@ def _reason(result: Data | None) -> str:
     return ""
 
 
-def _of_host(result: Data | None) -> list[Finding]:
+def _of_host(host: str, result: Data | None, nodes: Data | None) -> list[Finding]:
     reason = _reason(result)
     if result is None or result.get("unreachable"):
         return [not_reached(reason)]
@@ -100,7 +105,10 @@ def _of_host(result: Data | None) -> list[Finding]:
         _state.about_journal(result["journal"], str(result["journal_problem"]), by_watcher),
         _state.about_watcher(watcher),
     ]
-    return [*found, *about]
+    found += about
+    for answer in (nodes or {}).get("results", ()):
+        found.append(_state.about_node(host, answer, result["journal"] is not None))
+    return found
 
 
 def _of_machine(result: Data, drained: Sequence[str], known: Sequence[str]) -> list[Finding]:
@@ -111,6 +119,8 @@ def _of_machine(result: Data, drained: Sequence[str], known: Sequence[str]) -> l
         return [bad("plan", f"other machine {name}", reason, do)]
     found = [good("plan", f"other machine {name}", "can be reached")]
     found += [Finding.from_data(finding) for finding in result["findings"]]
+    if not result["keeps_records"]:
+        return found
     if result["records"] is None:
         do = "Python is needed there"
         return [*found, doubtful("state", f"records on {name}", "not looked at", do)]

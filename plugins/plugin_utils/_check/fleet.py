@@ -12,7 +12,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Place, group_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+    THE_REST,
+    Place,
+    group_hosts,
+    warning_about,
+)
 
 Variables: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 
@@ -21,10 +26,9 @@ def about_groups(variables: Variables) -> list[Finding]:
     """`variables`: of all hosts, with `maintenance_status` of those that were read."""
     grouping = group_hosts([_place(host, own) for host, own in variables.items()])
     found = [_about_group(group.name, group.hosts, variables) for group in grouping.groups if group.name != THE_REST]
-    if grouping.warnings:
-        found += [
-            doubtful("service", "delivery groups", warning, "docs/waves.md tells more") for warning in grouping.warnings
-        ]
+    if grouping.doubtful:
+        do = "docs/waves.md tells more"
+        found.append(doubtful("service", "delivery groups", warning_about(grouping.doubtful), do))
     elif not found:
         found.append(good("service", "delivery groups", "none: each host stands for itself"))
     return found

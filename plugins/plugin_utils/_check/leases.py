@@ -43,6 +43,6 @@ def _about_group(group: str, answers: Mapping[str, Data]) -> Finding:
         return doubtful("state", point, f"free, with notes that {some_of(notes)} may be drained", do)
     if found.lost_keepers:
         do = "One more and nothing begins in this group: bring it back, or set maintenance_lock_hosts"
-        lost = in_words(list(found.lost_keepers))
-        return doubtful("state", point, f"free, but of its keepers {keepers} one does not answer: {lost}", do)
+        missing = in_words(list(found.lost_keepers))
+        return doubtful("state", point, f"free, but of its keepers {keepers} one does not answer: {missing}", do)
     return good("state", point, f"free, kept on {keepers}")

@@ -36,8 +36,10 @@ class Need:
     name: str
     # For a path: what it has to be.
     wanted: str = ""
+    # Whether what is done there is recorded in a file of that machine.
+    is_recorded: bool = True
 
-    def as_data(self) -> dict[str, str]:
+    def as_data(self) -> dict[str, t.Any]:
         return dataclasses.asdict(self)
 
 
@@ -71,9 +73,22 @@ def _of_step(called: str, step: Step, here: str) -> t.Iterator[Need]:
     if step.kind == "kubernetes":
         machine = str(arguments["host"])
         if arguments.get("kubeconfig"):
-            yield Need(called, machine, PATH, str(arguments["kubeconfig"]), "file")
+            yield Need(called, machine, PATH, str(arguments["kubeconfig"]), "file", is_recorded=False)
         else:
-            yield Need(called, machine, MACHINE, machine)
+            yield Need(called, machine, MACHINE, machine, is_recorded=False)
+
+
+def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, t.Any]]:
+    """The nodes of clusters that steps drain: whoever has one is recorded in an annotation of it."""
+    own = set(own_kinds)
+    return [
+        {
+            "machine": str(step.arguments["host"]),
+            **{name: step.arguments.get(name) for name in ("node", "kubeconfig", "context")},
+        }
+        for step in steps
+        if step.kind == "kubernetes" and step.kind not in own
+    ]
 
 
 def first_word(command: t.Any) -> str:
@@ -82,7 +97,7 @@ def first_word(command: t.Any) -> str:
     return words[0] if words else ""
 
 
-def request_for(needs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
+def request_for(needs: Iterable[Mapping[str, t.Any]]) -> dict[str, list[str]]:
     """What the host half is asked to look for."""
     by_kind: dict[str, dict[str, None]] = {UNIT: {}, PATH: {}, COMMAND: {}, MACHINE: {}}
     for need in needs:
@@ -90,11 +105,11 @@ def request_for(needs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
     return {"units": list(by_kind[UNIT]), "paths": list(by_kind[PATH]), "commands": list(by_kind[COMMAND])}
 
 
-def about_needs(needs: Iterable[Mapping[str, str]], look: Mapping[str, t.Any], where: str) -> list[Finding]:
+def about_needs(needs: Iterable[Mapping[str, t.Any]], look: Mapping[str, t.Any], where: str) -> list[Finding]:
     return [_about_need(need, look, where) for need in needs if need["kind"] != MACHINE]
 
 
-def _about_need(need: Mapping[str, str], look: Mapping[str, t.Any], where: str) -> Finding:
+def _about_need(need: Mapping[str, t.Any], look: Mapping[str, t.Any], where: str) -> Finding:
     kind, name = need["kind"], need["name"]
     point = f"{need['step']}: {kind} {name}"
     if kind == UNIT:

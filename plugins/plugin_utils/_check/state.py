@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,6 +14,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
 
 # After so long without a new status, a watcher is silent: as the event source has it.
 SILENT_AFTER = 90
+# As the step kubernetes writes it.
+ANNOTATION = "maintenance.azure/drained"
 FINISH = "Run maintenance.azure.drain_then_approve, which returns it to service when its event is over"
 
 
@@ -58,6 +61,31 @@ def about_records(
         do = f"Return {hosts} to service: run maintenance.azure.drain_then_approve, or the role restore on them"
         return bad("state", point, f"for hosts without a journal: {some_of(told)}", do)
     return doubtful("state", point, f"for hosts that are drained: {some_of(told)}", "They go with the journals")
+
+
+def about_node(host: str, answer: Mapping[str, t.Any], has_journal: bool) -> Finding:
+    """The answer of a cluster about a node that is drained for this host. Its annotation is the record of that."""
+    name = str(answer["__check_node"]["node"])
+    point = f"annotation of node {name}"
+    resources = answer.get("resources")
+    if not isinstance(resources, (list, tuple)) or len(resources) != 1:
+        why = str(answer.get("msg") or f"there are {len(resources or ())} nodes of that name")
+        return bad("state", point, why, "Correct node, kubeconfig and context of the step, or what may be asked there")
+    annotations = (resources[0].get("metadata") or {}).get("annotations") or {}
+    if ANNOTATION not in annotations:
+        return good("state", point, "none: it is not drained by us")
+    try:
+        record = json.loads(annotations[ANNOTATION])
+        whose, run = str(record["host"]), str(record.get("run_id"))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return bad("state", point, f"{ANNOTATION} can't be understood", "Put right the node by hand, and remove it")
+    seen = f"drained for {whose} by run {run}"
+    if whose != host:
+        return bad("state", point, seen, f"Return {whose} to service; if there is no such host, remove {ANNOTATION}")
+    if has_journal:
+        return doubtful("state", point, seen, "It goes with the journal")
+    do = f"Return {host} to service: run maintenance.azure.drain_then_approve, or the role restore on it"
+    return bad("state", point, f"{seen}, and the host has no journal", do)
 
 
 def about_watcher(seen: Mapping[str, t.Any]) -> Finding:

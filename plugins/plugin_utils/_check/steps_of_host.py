@@ -19,12 +19,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs imp
     about_modules,
     modules_in,
     needs_of,
+    nodes_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
     BadSteps,
-    Step,
     checked_health,
     checked_steps,
 )
@@ -33,9 +33,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import 
 DOCS = "docs/drain-steps.md has the kinds and their arguments"
 
 
-def steps_of_host(
-    action: ActionBase, task_vars: dict[str, t.Any], steps_path: list[str], not_before: str
-) -> tuple[list[Finding], list[Need]]:
+class StepsSeen(t.NamedTuple):
+    findings: list[Finding]
+    needs: list[Need]
+    # The nodes of clusters that are drained, where the controller can ask for them.
+    nodes: list[dict[str, t.Any]]
+
+
+def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: list[str], not_before: str) -> StepsSeen:
     host = str(task_vars["inventory_hostname"])
     point = "drain steps"
     try:
@@ -52,14 +57,16 @@ def steps_of_host(
         }
         checked_health(_resolved(action, task_vars, "restore_health", not_before))
     except BadSteps as error:
-        return [bad("plan", point, str(error), DOCS)], []
+        return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])
     if not steps:
         do = "Nothing is drained before an event is approved: set drain_steps if something runs on this host"
-        return [doubtful("plan", point, "none", do)], []
+        return StepsSeen([doubtful("plan", point, "none", do)], [], [])
     kinds = ", ".join(step.kind for step in steps)
     found = [good("plan", point, f"{len(steps)}: {kinds}")]
-    found.append(about_modules(sorted(_missing_modules(steps, files))))
-    return found, needs_of(steps, folders.own, host)
+    missing = _missing_modules(files)
+    found.append(about_modules(sorted(missing)))
+    nodes = [] if any(name.startswith("kubernetes.core.") for name in missing) else nodes_of(steps, folders.own)
+    return StepsSeen(found, needs_of(steps, folders.own, host), nodes)
 
 
 def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_before: str) -> t.Any:
@@ -71,7 +78,7 @@ def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_be
         raise BadSteps(f"{name} can't be resolved: {error}") from None
 
 
-def _missing_modules(steps: list[Step], files: set[str]) -> set[str]:
+def _missing_modules(files: set[str]) -> set[str]:
     needed: set[str] = set()
     for file in files:
         try:

@@ -185,7 +185,7 @@ def found(tmp_path_factory):
         ("the fleet", "records on lb4", "bad", "can't be understood"),
         ("the fleet", "records on lb5", "doubtful", "for hosts that are drained: left"),
         ("the fleet", "step 1 (kubernetes): path /nonexistent/config", "bad", "missing on localhost"),
-        ("the fleet", "records on localhost", "good", "none"),
+        ("the fleet", "other machine localhost", "good", "can be reached"),
     ],
 )
 def test_it_is_found(found, host, point, verdict, seen):
