@@ -123,6 +123,10 @@ lab-down: lab-possible $(VENV) ## Remove all that the lab runs, also after it wa
 lab-possible:
 	@HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) tests/lab/requirements.py
 
+.PHONY: mutants
+mutants: .venv/mutants ## Breaks of the code that no test notices; hours, or less with ARGS="--share 10 --of decisions"
+	nice .venv/bin/python tests/tools/mutants.py $(ARGS) .build/mutants
+
 .PHONY: bench
 bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and nothing else should run meanwhile
 	.venv/bin/python tests/benchmark/bench.py --json .build/bench/bench.json $(ARGS)
@@ -168,6 +172,7 @@ $(PIP_CONF): $(VENV)
 .venv/runtime: $(PIP_CONF) requirements.txt
 .venv/test: .venv/runtime
 .venv/lint: .venv/test
+.venv/mutants: .venv/test
 .venv/docs: .venv/lint
 .venv/%: tests/requirements-%.txt
 	.venv/bin/python -m pip install -qq --disable-pip-version-check -r $<

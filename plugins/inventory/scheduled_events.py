@@ -126,6 +126,16 @@ options:
     description: How many endpoints are read at the same time.
     type: int
     default: 20
+  api_version:
+    description:
+      - The version of the Scheduled Events interface to ask for with O(source=imds).
+      - Older versions leave out fields and hide events of newer types.
+      - V(auto) is for clouds that lack the newest ones. Each endpoint is asked for the newest version first and then
+        for older ones, one more request for each that is refused with the status 400. It warns of the event types that
+        the version it has found never shows.
+    type: str
+    choices: ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01", auto]
+    default: "2020-07-01"
   timeout:
     description:
       - Seconds for one endpoint, repeated requests included.
@@ -193,7 +203,6 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import cache_loader
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.guard import guard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
@@ -369,7 +378,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         now, lifetime = time.time(), self.get_option("cache_timeout")
         reader = EndpointReader(
             RequestsTransport,
-            API_VERSIONS[-1],
+            self.get_option("api_version"),
             self.get_option("timeout"),
             known=lambda endpoint, identity: from_cache(endpoint, kept.get(endpoint), identity, now, lifetime),
         )

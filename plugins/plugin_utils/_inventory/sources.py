@@ -15,11 +15,12 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
+    AUTO,
     INSTANCE_TARGET,
     Conversation,
     ImdsError,
     check_endpoint,
-    events_target,
+    get_events,
     passed_on,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
@@ -28,6 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_document,
     parse_identity,
     parse_saved,
+    warning_about_version,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Failure, Question, Reading
 
@@ -109,7 +111,8 @@ class EndpointReader:
         if known:
             return known
         conversation = Conversation(self.transport(check_endpoint(endpoint)), self.timeout)
-        answer = passed_on(conversation.get(events_target(self.api_version)), conversation.transport)
+        version, answered = get_events(conversation, self.api_version)
+        answer = passed_on(answered, conversation.transport)
         try:
             document = parse_document(answer["body"])
         except BadReading as error:
@@ -117,6 +120,7 @@ class EndpointReader:
                 f"{endpoint} did not answer like the metadata service. {error}."
                 " Something else may be answering at this address, such as a proxy."
             ) from None
+        self._warn_about(version)
         identity = self._identity(conversation) if with_identity else None
         reading = Reading(
             origin=endpoint,
@@ -127,6 +131,13 @@ class EndpointReader:
         )
         self.fresh[endpoint] = (reading, with_identity)
         return reading
+
+    def _warn_about(self, version: str) -> None:
+        """Once, and only of a version that the user has left to us."""
+        warning = warning_about_version(version) if self.api_version == AUTO else None
+        with self._lock:
+            if warning and warning not in self.warnings:
+                self.warnings.append(warning)
 
     def _identity(self, conversation: Conversation) -> dict[str, str | None] | None:
         # The events are good whoever answered; without a name they only cover fewer hosts.

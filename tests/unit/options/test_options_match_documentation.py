@@ -12,6 +12,7 @@ import yaml
 from ansible_collections.maintenance.azure.plugins.doc_fragments._fence import ModuleDocFragment as Fence
 from ansible_collections.maintenance.azure.plugins.doc_fragments._service import ModuleDocFragment
 from ansible_collections.maintenance.azure.plugins.plugin_utils import _options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check import options as _check_options
 
 SPECS = {
     "scheduled_event_info": _options.info_options,
@@ -23,6 +24,10 @@ SPECS = {
     "write_report": _options.report_options,
     "host_state": _options.state_options,
     "approval_outcome": _options.approval_outcome_options,
+    "_check_host": _check_options.check_host_options,
+    "_check_machine": _check_options.check_machine_options,
+    "_check_keepers": _check_options.check_keepers_options,
+    "_check_fleet": _check_options.check_fleet_options,
 }
 FRAGMENTS = {
     "maintenance.azure._service": ModuleDocFragment.DOCUMENTATION,

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts together what the playbook check saw on all hosts, and writes it down where that is wanted."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+from pathlib import Path
+
+import yaml
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import Asked, check_all
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import lines_of, make_report, summary_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_fleet_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber, secrets_in
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+
+# What check_host has registered.
+RESULT = "__check_host"
+# What clusters told about nodes.
+NODES = "__check_nodes"
+VARIABLES = (
+    "maintenance_delivery_group",
+    "maintenance_domain",
+    "maintenance_service",
+    "maintenance_status",
+    "maintenance_vm_name",
+)
+# The playbook that brings the policy along, for who has none of his own.
+ROLL = Path(__file__).resolve().parents[2] / "playbooks" / "drain_then_approve.yml"
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=check_fleet_options())
+        hostvars = (task_vars or {})["hostvars"]
+        try:
+            hosts = host_names(options["hosts"])
+            known = plain(needed_vars(hosts, hostvars, (), texts=(RESULT, NODES, *VARIABLES)))
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+        policy = options["policy"] if options["policy"] is not None else default_policy()
+        checked = check_all(
+            seen={host: known[host].pop(RESULT, None) for host in hosts},
+            nodes={host: known[host].pop(NODES, None) for host in hosts},
+            variables=known,
+            machines=plain(options["machines"]),
+            leases=plain(options["leases"]),
+            known=[str(host) for host in hostvars],
+            settings=Settings(plain(policy), options["max_at_once"], options["min_in_service"]),
+            asked=Asked(options["asked_service"], options["asked_facts"]),
+            not_before=iso_time(time.time() + NOTICE),
+        )
+        scrubber = Scrubber(text for host in hosts for text in secrets_in(_raw(hostvars, host)))
+        report = make_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)
+        if options["report"] and not self._task.check_mode:
+            _write(Path(options["report"]).expanduser().absolute(), report)
+        told = {"verdict": report["verdict"], "summary": summary_of(report), "lines": lines_of(report)}
+        return wrap_var({"changed": False, "report": report, **told})
+
+
+def default_policy() -> t.Any:
+    for part in yaml.safe_load(ROLL.read_text(encoding="utf-8")):
+        if "maintenance_default_policy" in part.get("vars", {}):
+            return part["vars"]["maintenance_default_policy"]
+    raise AnsibleActionFail(f"{ROLL} brings no maintenance_default_policy along")
+
+
+def _raw(hostvars: t.Any, host: str) -> t.Any:
+    """The variables as they are written: looking for secrets in them must not work them out."""
+    return hostvars.raw_get(host)
+
+
+def _write(path: Path, report: dict[str, t.Any]) -> None:
+    """In one step: somebody may be looking at the old one."""
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise AnsibleActionFail(
+            f"What was found can't be written: {error}. Name a file in check_report that may be written"
+        ) from None

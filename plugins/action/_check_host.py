@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks at one host for the playbook check, and asks its metadata service where that was allowed."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
+    Answers,
+    fact_questions,
+    service_questions,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import judged
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine import HOST_HALF, MachineAction, NoWay
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_host_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps_of_host import steps_of_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_journal_folder, about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
+
+TAKES_PYTHON = "Install python3 on the host"
+WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")
+
+
+class ActionModule(MachineAction):
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        _unused, options = self.validate_argument_spec(argument_spec=check_host_options())
+        self.findings: list[Finding] = []
+        self.told: dict[str, t.Any] = {
+            "changed": False,
+            "elsewhere": [],
+            "nodes": [],
+            "journal": None,
+            "journal_problem": "",
+            "watcher": {},
+            "status": None,
+            "not_seen": [],
+        }
+        self._check(options, task_vars)
+        return wrap_var({**self.told, "findings": [finding.as_data() for finding in self.findings]})
+
+    def _check(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
+        not_before = iso_time(time.time() + NOTICE)
+        about_steps, needs, self.told["nodes"] = steps_of_host(self, task_vars, options["steps_path"], not_before)
+        mine = [need.as_data() for need in needs if not need.machine]
+        for machine in dict.fromkeys(need.machine for need in needs if need.machine):
+            there = [need.as_data() for need in needs if need.machine == machine]
+            self.told["elsewhere"].append({"machine": machine, "records": options["records"], "needs": there})
+        request = {
+            "journal": options["journal"],
+            "watcher": {"program": options["watch_program"], "status_file": options["watch_status_file"]},
+            **request_for(mine),
+        }
+        try:
+            way, found = self.look(request, task_vars)
+        except NoWay as error:
+            do = "Look at ansible_become, ansible_become_user and ansible_become_password"
+            self.findings.append(bad("way", "become", f"no command can be run: {error}", do))
+            return
+        self.findings += about_way(way)
+        if found is None:
+            self.findings += about_steps
+            self._say_what_takes_python("takes Python" if way.shell == "sh" else "is not done with PowerShell yet")
+        else:
+            self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
+            self._keep(found)
+            self.findings += [*about_steps, *about_needs(mine, found, "the host")]
+        try:
+            options["endpoint"] = (
+                options["endpoint"] if options["endpoint"] == "auto" else check_endpoint(options["endpoint"])
+            )
+        except ValueError as error:
+            self.findings.append(bad("service", "endpoint", str(error), "Correct maintenance_endpoint"))
+            return
+        if options["ask_service"]:
+            self._ask(options, task_vars, found)
+
+    def _say_what_takes_python(self, why: str) -> None:
+        for area, point in (("state", "journal and watcher"), ("plan", "units, files and commands of the steps")):
+            self.findings.append(doubtful(area, point, f"not looked at, as that {why}", "Look at them by hand"))
+
+    def _keep(self, found: dict[str, t.Any]) -> None:
+        """What is judged when all hosts are known. Of the journal no more than that: secrets may be in it."""
+        journal = found["journal"]
+        if journal is not None:
+            events = [{"id": event.get("id")} for event in journal["events"]]
+            self.told["journal"] = {**{key: journal.get(key) for key in WHAT_A_JOURNAL_TELLS}, "events": events}
+        self.told["journal_problem"] = found["journal_problem"]
+        self.told["watcher"] = found["watcher"]
+
+    def _ask(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], found: dict[str, t.Any] | None) -> None:
+        try:
+            if found is None:
+                begun = time.monotonic()
+                reading = self.ask_host(options, task_vars)
+                seconds, answers = time.monotonic() - begun, Answers({})
+            else:
+                reading, seconds, answers = self._conversation(options, task_vars)
+            status = self.understand(reading, options["vm_name"])
+        except HostFailed as failure:
+            self.findings.append(_service.about_failure(str(failure)))
+            return
+        except AnsibleActionFail as failure:
+            self.findings.append(_service.about_failure(str(failure)))
+            return
+        self.told["status"] = status
+        host = str(task_vars["inventory_hostname"])
+        place = status["this_host"]
+        self.findings.append(_service.about_answer(seconds, answers))
+        if found is None:
+            do = TAKES_PYTHON
+            self.findings.append(doubtful("service", "it is the service itself", "not asked, as that takes Python", do))
+        else:
+            wanted = self.api_versions(task_vars).wanted(options)
+            self.findings.append(_service.about_versions(answers, options["api_version"] or wanted))
+            self.findings.append(_service.about_being_real(answers))
+        self.findings.append(_service.about_name(host, task_vars, place))
+        self.findings += _service.about_place(task_vars, place)
+        if found is not None:
+            offset = _service.offset_of_host(found["now"], found["asked"], found["answered"])
+            self.findings.append(_service.about_clock_of_host(offset))
+            self.findings.append(_service.about_clock_of_service(_service.offset_of_service(answers, offset)))
+        if options["ask_facts"] and found is not None:
+            findings, self.told["not_seen"] = judged(answers)
+            self.findings += findings
+        elif options["ask_facts"]:
+            self.findings.append(doubtful("facts", "the facts", "not looked at, as that takes Python", TAKES_PYTHON))
+
+    def _conversation(
+        self, options: dict[str, t.Any], task_vars: dict[str, t.Any]
+    ) -> tuple[dict[str, t.Any], float, Answers]:
+        questions = [*service_questions(), *(fact_questions() if options["ask_facts"] else [])]
+        request = {
+            "reading": {
+                "endpoints": [options["endpoint"]],
+                "api_version": options["api_version"],
+                "with_instance": options["vm_name"] is None,
+                "timeout": options["timeout"],
+            },
+            "questions": [question.as_data() for question in questions],
+        }
+        answer = HOST_HALF.run(self, {"ask": request}, task_vars)
+        if answer.get("failed"):
+            raise HostFailed(answer)
+        told = answer["ask"]
+        if told["reading"].get("failed"):
+            raise HostFailed(told["reading"])
+        reading = {**told["reading"]["answers"], "heard_at": time.time()}
+        reading["endpoint"] = self._endpoint_of(reading["endpoint"], options["endpoint"])
+        return reading, told["reading_seconds"], Answers(told["heard"])

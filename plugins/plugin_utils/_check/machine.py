@@ -1,0 +1,82 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks at a machine from the controller: how it is reached, and what our own code finds there."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible_collections.maintenance.azure.plugins.module_utils._check import host_check as _host_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.shapes import HOST_CHECK
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
+
+HOST_HALF = HostHalf("_host_check", _host_check, HOST_CHECK, private=False)
+HERE = "--maintenance.azure is here--"
+HAS_CURL = "--maintenance.azure has curl--"
+TOOLS = f"echo '{HERE}'; command -v curl >/dev/null && command -v od >/dev/null && echo '{HAS_CURL}'; true"
+
+
+class NoWay(Exception):
+    """The machine is reached, but no command can be run there. Says why."""
+
+
+class MachineAction(ServiceAction):
+    """Base of the actions that look at a machine. It changes nothing there, so that check mode makes no difference."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    by_module = False
+
+    def _execute_module(self, *arguments: t.Any, **more: t.Any) -> t.Any:
+        self.by_module = True
+        return super()._execute_module(*arguments, **more)
+
+    def look(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> tuple[Way, dict[str, t.Any] | None]:
+        """The way to the machine, and what was found there; None where our code can't run. Raises NoWay."""
+        notice_silence(self._connection)
+        shell = str(self._connection._shell.SHELL_FAMILY)
+        # The first call makes the connection; how long the next takes is what a roll has to do with.
+        self._said("echo")
+        begun = time.monotonic()
+        said = self._said(TOOLS if shell == "sh" else "echo")
+        way: dict[str, t.Any] = {
+            "connection": str(self._connection.transport),
+            "shell": shell,
+            "seconds": time.monotonic() - begun,
+            "has_curl": HAS_CURL in said["stdout"],
+            "become": self._become(),
+        }
+        if shell != "sh":
+            return Way(**way), None
+        if HERE not in said["stdout"]:
+            raise NoWay(" ".join(f"{said['stderr']} {said['stdout']}".split())[-300:] or f"exit code {said['rc']}")
+        self.by_module = False
+        asked = time.time()
+        answer = HOST_HALF.run(self, {"look": request}, task_vars)
+        if answer.get("failed"):
+            why = " ".join(str(answer.get("module_stderr") or answer.get("msg")).split())[:300]
+            return Way(**way, problem=why), None
+        found = {**answer["look"], "asked": asked, "answered": time.time()}
+        return Way(**way, python=found["python"], by_module=self.by_module, user=found["user"]), found
+
+    def _said(self, command: str) -> dict[str, t.Any]:
+        try:
+            return t.cast("dict[str, t.Any]", self._low_level_execute_command(command))
+        except AnsibleConnectionFailure:
+            raise
+        except AnsibleError as error:
+            # Such as a password for become that is missing.
+            raise NoWay(str(error)) from None
+
+    def _become(self) -> str:
+        become = self._connection.become
+        if become is None:
+            return ""
+        return f"{become.name} to {become.get_option('become_user', playcontext=self._play_context) or 'root'}"

@@ -1,0 +1,179 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the metadata service of a VM says, and whether it is one: the area `service`. Pure."""
+
+from __future__ import annotations
+
+import email.utils
+import statistics
+import typing as t
+from collections.abc import Mapping
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS, AUTO
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    canonical_name,
+    warning_about_version,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
+    inventory_scope,
+    same_scope,
+    scope_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import domain_of, in_words
+
+# Longer than that, and it was being switched on, or something is wrong with it.
+SLOW_READING = 5.0
+# As the roll has it: a host whose clock differs by more is told.
+MOST_SECONDS_APART = 10.0
+NOT_ASKED = (
+    "not asked, as the first request switches Scheduled Events on for all VMs of a group: from then on a restart in the"
+    " portal waits for an approval or for up to 15 minutes"
+)
+ASK_IT = "Run it again with -e check_service=true, if that may be"
+
+
+def not_asked() -> Finding:
+    return doubtful("service", "it answers", NOT_ASKED, ASK_IT)
+
+
+def about_failure(why: str) -> Finding:
+    return bad("service", "it answers", why, "docs/troubleshooting.md tells what this sentence means")
+
+
+def about_answer(seconds: float, answers: Answers) -> Finding:
+    each = [heard.seconds for heard in answers.heard.values() if heard.status is not None]
+    usual = f", each request after it {statistics.median(each):.2f} s" if each else ""
+    seen = f"the first reading took {seconds:.1f} s{usual}"
+    if seconds > SLOW_READING:
+        do = "It was being switched on, which takes up to two minutes: check again, it must be quick now"
+        return doubtful("service", "it answers", seen, do)
+    return good("service", "it answers", seen)
+
+
+def about_versions(answers: Answers, wanted: str) -> Finding:
+    point = "api-versions"
+    there = [version for version in API_VERSIONS if answers.document(events(version)) is not None]
+    if not there:
+        return bad("service", point, "none is answered", "Look at what answers at this endpoint")
+    if len(there) == len(API_VERSIONS):
+        return good("service", point, f"all {len(there)}")
+    missing = [version for version in API_VERSIONS if version not in there]
+    seen = f"{in_words(there)} are answered, {in_words(missing)} not"
+    if wanted not in (*there, AUTO):
+        return bad("service", point, seen, "Set maintenance_api_version: auto")
+    hidden = warning_about_version(there[-1]) if wanted == AUTO else warning_about_version(wanted)
+    if hidden:
+        return doubtful("service", point, f"{seen}. {hidden}", "Such events come without notice here")
+    return good("service", point, seen)
+
+
+def about_being_real(answers: Answers) -> Finding:
+    point = "it is the service itself"
+    wanted = (
+        ("no header", 400, "a request without the header Metadata: true"),
+        ("forwarded", 400, "a request with X-Forwarded-For"),
+        ("elsewhere", 404, "a path that it does not have"),
+    )
+    odd = [f"{answers[name].words} to {what}" for name, status, what in wanted if answers[name].status != status]
+    if not odd:
+        return good("service", point, "it refuses what Azure refuses")
+    do = "A proxy or a stand-in answers at this address: what is approved there never gets to Azure"
+    return bad("service", point, in_words(odd), do)
+
+
+def about_name(host: str, variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] | None) -> Finding:
+    point = "the VM's name"
+    told = (this_host or {}).get("vm_name")
+    if not told:
+        do = "Set maintenance_vm_name to the name that events use for this VM"
+        return bad("service", point, "the service does not tell it", do)
+    given = variables.get("maintenance_vm_name")
+    if given and canonical_name(str(given)) != canonical_name(str(told)):
+        do = "Correct maintenance_vm_name, or ansible_host: this is another VM"
+        return bad("service", point, f"{told}, and maintenance_vm_name is {given}", do)
+    if not given and canonical_name(host) != canonical_name(str(told)):
+        do = f"Set maintenance_vm_name: {told}, so that it is known before the host was read"
+        return doubtful("service", point, f"{told}, and the inventory calls it {host}", do)
+    return good("service", point, str(told))
+
+
+def about_place(variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] | None) -> list[Finding]:
+    """Resource group and domain, as the VM tells them, against what the inventory says."""
+    place = this_host or {}
+    group = place.get("resource_group")
+    seen = f"{group} in {place.get('location') or 'no location'}"
+    found = []
+    if not group:
+        found.append(
+            doubtful("service", "resource group", "the service does not tell it", "Look at the VM in the portal")
+        )
+    elif not same_scope(scope_of(place), inventory_scope(variables)):
+        do = "Correct resource_group and subscription_id of the inventory, or ansible_host: this is another VM"
+        found.append(bad("service", "resource group", f"{seen}, and the inventory has another one", do))
+    else:
+        found.append(good("service", "resource group", seen))
+    domain = domain_of(variables, place)
+    zone = f", zone {place['zone']}" if place.get("zone") else ""
+    scale_set = f", scale set {place['scale_set']}" if place.get("scale_set") else ""
+    if domain is None:
+        do = "It goes down alone: set maintenance_domain if others may go with it"
+        found.append(doubtful("service", "domain", f"none{scale_set}", do))
+    else:
+        found.append(good("service", "domain", f"{domain}{zone if not domain.startswith('zone') else ''}{scale_set}"))
+    return found
+
+
+class Offset(t.NamedTuple):
+    """How far a clock is ahead, at least and at most, as asking takes time."""
+
+    least: float
+    most: float
+
+    @property
+    def certain(self) -> float:
+        """What is certain of it: 0 where it may be right."""
+        if self.least > 0:
+            return self.least
+        return self.most if self.most < 0 else 0.0
+
+
+def offset_of_host(now: float, asked: float, answered: float) -> Offset:
+    """`now` by the clock of the host, the others by that of the controller."""
+    return Offset(now - answered, now - asked)
+
+
+def offset_of_service(answers: Answers, host: Offset) -> Offset | None:
+    """Against the controller. None where the service does not tell its time; it tells whole seconds."""
+    for heard in answers.heard.values():
+        date = email.utils.parsedate_tz(heard.headers.get("date", ""))
+        if heard.status is not None and date is not None:
+            told = email.utils.mktime_tz(date)
+            return Offset(told - heard.at + host.least, told + 1 + heard.seconds - heard.at + host.most)
+    return None
+
+
+def about_clock_of_host(offset: Offset) -> Finding:
+    return _about_clock("the clock of the host", offset, "doubtful")
+
+
+def about_clock_of_service(offset: Offset | None) -> Finding:
+    point = "the clock of the service"
+    if offset is None:
+        return good("service", point, "it does not tell its time")
+    # Deadlines come from the service, and are counted by the controller.
+    return _about_clock(point, offset, "bad")
+
+
+def _about_clock(point: str, offset: Offset, verdict: str) -> Finding:
+    apart = offset.certain
+    if abs(apart) <= MOST_SECONDS_APART:
+        return good("service", point, "as that of the controller" if not apart else _apart(apart))
+    do = "Have both set by NTP (chrony, systemd-timesyncd): times of events are counted by the clock of the controller"
+    return Finding("service", point, verdict, _apart(apart), do)
+
+
+def _apart(seconds: float) -> str:
+    return f"{abs(seconds):.0f} s {'ahead of' if seconds > 0 else 'behind'} that of the controller"
