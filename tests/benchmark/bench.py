@@ -30,6 +30,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 import inventory  # noqa: E402
 import memory  # noqa: E402
 import requests_of_a_host  # noqa: E402
+import roll_of_many  # noqa: E402
 import wave_of_ten  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
@@ -45,6 +46,10 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "waves": waves_of_many.one_hundred_thousand,
     "wave": wave_of_ten.one_wave,
     "memory": memory.five_hundred_hosts,
+    "roll": roll_of_many.one_wave_of_many,
+    "nothing": roll_of_many.nothing_to_do,
+    "first": roll_of_many.until_the_first_drain,
+    "thousand": roll_of_many.a_thousand_vms,
 }
 
 

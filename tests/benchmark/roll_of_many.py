@@ -1,0 +1,132 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole rolls of many hosts, one event each, whose steps take no time and whose events are over at once.
+
+What is left is Ansible's own time. It is told in tasks `raw` on the same hosts, measured right before and after.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from figures import Figure
+from reached_by_ssh import by_ssh
+from requests_of_a_host import WARM_UP
+from roll_fleet import RollFleet
+from timed_run import TimedRun, play
+
+FORKS = ("--forks", "10")
+FEW, MANY = 50, 200
+
+
+@contextlib.contextmanager
+def fleet_of(folder: Path, hosts: int, domains: int = 1, events: bool = True) -> Iterator[RollFleet]:
+    folder.mkdir(parents=True)
+    with RollFleet(folder, hosts=hosts, domains=domains, requests_per_second=0) as fleet:
+        for host in fleet.domain_of:
+            fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
+            if events:
+                fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], notice=90000, dwell=0)
+        yield fleet
+
+
+def rolled(fleet: RollFleet, **settings: str) -> TimedRun:
+    run = TimedRun(fleet.folder, fleet.command(*FORKS), timeout=1800, ANSIBLE_PIPELINING="1", **settings)
+    if fleet.drained_hosts() or len(fleet.approvals()) != len(fleet.simulator.events()):
+        sys.exit(f"the roll did not go through: {run.run.output[-2000:]}")
+    return run
+
+
+def seconds_of_raw(fleet: RollFleet) -> float:
+    """One task `raw` on all of these hosts; the first one is not counted."""
+    run = play(fleet.folder, fleet.inventory(), [WARM_UP, {**WARM_UP, "name": "raw"}], ANSIBLE_PIPELINING="1")
+    return run.of("raw")[0]
+
+
+def one_wave_of_many(folder: Path, repeats: int) -> list[Figure]:
+    a_host: dict[int, list[float]] = {FEW: [], MANY: []}
+    times_raw: list[float] = []
+    requests: list[float] = []
+    parts: dict[str, Any] = {}
+    for repeat in range(repeats):
+        for count in (FEW, MANY):
+            with fleet_of(folder / f"{repeat}-{count}", count) as fleet:
+                before = seconds_of_raw(fleet)
+                fleet.simulator.clear_log()
+                run = rolled(fleet)
+                requests.append(_requests_of_a_host(fleet))
+                raw = statistics.mean([before, seconds_of_raw(fleet)])
+            a_host[count].append(run.seconds / count)
+            parts[f"{count} hosts, seconds by task"] = _by_task(run)
+            if count == MANY:
+                times_raw.append(run.seconds / raw)
+    growth = [many / few for few, many in zip(a_host[FEW], a_host[MANY], strict=True)]
+    parts.update({f"seconds a host of {count}": seconds for count, seconds in a_host.items()})
+    what = f"a roll, {MANY} hosts in one wave"
+    return [
+        Figure(what, "one `raw` task on them", 40, times_raw, parts=parts),
+        Figure(f"{what}, a host", f"a host of {FEW}", 1.15, growth, parts={}),
+        Figure("a roll, requests of a host", "-", 8, requests, note="readings while it waits are not counted"),
+    ]
+
+
+def nothing_to_do(folder: Path, repeats: int) -> list[Figure]:
+    seconds, parts = [], {}
+    for repeat in range(repeats):
+        with fleet_of(folder / str(repeat), MANY, events=False) as fleet:
+            run = rolled(fleet)
+            seconds.append(run.seconds)
+            parts = {"seconds by task": _by_task(run)}
+    return [Figure(f"a roll with nothing to do, {MANY} hosts", "-", 15, seconds, " s", parts=parts)]
+
+
+def until_the_first_drain(folder: Path, repeats: int) -> list[Figure]:
+    """From the start of the command until the first step of a drain is done, by the clock of the host."""
+    seconds = []
+    for repeat in range(repeats):
+        with fleet_of(folder / str(repeat), 6) as fleet, contextlib.ExitStack() as servers:
+            for host, host_vars in by_ssh(fleet.folder, list(fleet.domain_of), servers).items():
+                steps = [{"command": {"drain": fleet.note("drain", host), "restore": "/bin/true"}}]
+                fleet.host_vars[host].update(host_vars, drain_steps=steps)
+            # As for somebody who has worked with these hosts before.
+            seconds_of_raw(fleet)
+            began = time.time()
+            rolled(fleet)
+            seconds.append(min(at for _word, _host, at in fleet.notes()) - began)
+    return [Figure("a roll of 6 hosts by ssh, until the first drain step", "-", 3, seconds, " s")]
+
+
+def a_thousand_vms(folder: Path, _repeats: int) -> list[Figure]:
+    """Once, as it takes its time. In five domains, so in five waves."""
+    with fleet_of(folder / "thousand", 1000, domains=5) as fleet:
+        run = rolled(fleet)
+    parts = {"seconds by task": _by_task(run), "processor seconds": run.processor}
+    return [Figure("a roll of 1,000 VMs in five domains", "-", 900, [run.seconds], " s", parts=parts)]
+
+
+def _by_task(run: TimedRun) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for task in run.tasks:
+        if task["ended"]:
+            found[task["task"]] = round(found.get(task["task"], 0.0) + task["ended"] - task["began"], 2)
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _requests_of_a_host(fleet: RollFleet) -> float:
+    """The most that one host has sent, without the readings between its approval and the end of its event."""
+    sent: dict[str, int] = {}
+    over = {change["event"]: change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"}
+    approved = fleet.approved_at()
+    for line in fleet.simulator.log():
+        event = f"E-{line['vm']}"
+        waits = event in approved and approved[event] < line["time"] <= over.get(event, approved[event]) + 1.5
+        if not waits or line["method"] == "POST":
+            sent[line["vm"]] = sent.get(line["vm"], 0) + 1
+    return float(max(sent.values()))
