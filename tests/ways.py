@@ -10,8 +10,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+HAS_CURL = shutil.which("curl") is not None
+needs_curl = pytest.mark.skipif(not HAS_CURL, reason="no curl on this machine")
 # curl alone, Python as one command, and a module of Ansible's.
-TO_THE_SERVICE = ("curl", "command", "module")
+ALL = ("curl", "command", "module")
+HERE = ALL if HAS_CURL else ALL[1:]
+TO_THE_SERVICE = (pytest.param("curl", marks=needs_curl), "command", "module")
+# Where it does not matter which.
+ANY = HERE[0]
 # What keeps a journal or a lock needs Python.
 TO_PYTHON = ("command", "module")
 TOOLS = ("sh", "od", "date", "cat", "echo", "env")

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import ways
 from ansible_run import fleet_inventory, play
@@ -65,6 +67,7 @@ def test_a_journal_that_can_not_be_believed_is_told(tmp_path, simulator):
     assert "can't be understood" in state["journal_problem"]
 
 
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh on this machine: install openssh-client")
 def test_a_host_that_can_not_be_reached(tmp_path, simulator):
     hosts = fleet_inventory(
         tmp_path, simulator, ansible_connection="ssh", ansible_host="127.0.0.1", ansible_port=1, ansible_user="x"

@@ -9,6 +9,7 @@ import json
 import re
 
 import pytest
+import ways
 from ansible_run import inventory, play, run
 from lying_host import LyingHost
 from roll_fleet import RollFleet
@@ -99,7 +100,7 @@ def simulator():
         yield fleet
 
 
-@pytest.mark.parametrize("way", ["curl", "command", "module"])
+@pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
 @pytest.mark.parametrize("once", [False, True], ids=["everywhere", "run once"])
 def test_every_module(tmp_path, simulator, way, once):
     trap = tmp_path / "trap"

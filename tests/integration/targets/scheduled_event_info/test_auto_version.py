@@ -25,7 +25,7 @@ def simulator():
         yield fleet
 
 
-def run(folder, simulator, *tasks, way="curl"):
+def run(folder, simulator, *tasks, way=ways.ANY):
     hosts = fleet_inventory(folder, simulator, **ways.host_vars(folder, way))
     return play(folder, hosts, *tasks, **ways.play_keywords(folder, way))
 

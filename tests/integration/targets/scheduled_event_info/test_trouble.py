@@ -26,7 +26,7 @@ def no_faults_left(simulator):
     simulator.clear_faults()
 
 
-def reading(folder, simulator, way="curl", **options):
+def reading(folder, simulator, way=ways.ANY, **options):
     task = {"name": "Read", "maintenance.azure.scheduled_event_info": options}
     hosts = fleet_inventory(folder, simulator, **ways.host_vars(folder, way))
     return play(folder, hosts, task, **ways.play_keywords(folder, way))
@@ -38,7 +38,7 @@ def requests_a_second(simulator):
 
 
 # The module runs the same code as the command.
-both_ways = pytest.mark.parametrize("way", ["curl", "command"])
+both_ways = pytest.mark.parametrize("way", ways.TO_THE_SERVICE[:2])
 
 
 @both_ways
