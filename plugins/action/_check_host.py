@@ -75,6 +75,7 @@ class ActionModule(MachineAction):
             self._say_what_takes_python("takes Python" if way.shell == "sh" else "is not done with PowerShell yet")
         else:
             self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
+            self.findings.append(_service.about_clock_of_host(self._offset(found)))
             self._keep(found)
             self.findings += [*about_steps, *about_needs(mine, found, "the host")]
         try:
@@ -90,6 +91,10 @@ class ActionModule(MachineAction):
     def _say_what_takes_python(self, why: str) -> None:
         for area, point in (("state", "journal and watcher"), ("plan", "units, files and commands of the steps")):
             self.findings.append(doubtful(area, point, f"not looked at, as that {why}", "Look at them by hand"))
+
+    @staticmethod
+    def _offset(found: dict[str, t.Any]) -> _service.Offset:
+        return _service.offset_of_host(found["now"], found["asked"], found["answered"])
 
     def _keep(self, found: dict[str, t.Any]) -> None:
         """What is judged when all hosts are known. Of the journal no more than that: secrets may be in it."""
@@ -129,9 +134,8 @@ class ActionModule(MachineAction):
         self.findings.append(_service.about_name(host, task_vars, place))
         self.findings += _service.about_place(task_vars, place)
         if found is not None:
-            offset = _service.offset_of_host(found["now"], found["asked"], found["answered"])
-            self.findings.append(_service.about_clock_of_host(offset))
-            self.findings.append(_service.about_clock_of_service(_service.offset_of_service(answers, offset)))
+            offset = _service.offset_of_service(answers, self._offset(found))
+            self.findings.append(_service.about_clock_of_service(offset))
         if options["ask_facts"] and found is not None:
             findings, self.told["not_seen"] = judged(answers)
             self.findings += findings

@@ -131,7 +131,7 @@ def tried(file: str, kind: str, tests: str, share: float, seed: int) -> list[Out
         result = cosmic_ray.mutating.mutate_and_test([mutation], command, timeout=3 * seconds + 20)
         survived = result.test_outcome == TestOutcome.SURVIVED
         found.append(Outcome(file, kind, mutation.start_pos[0], changed(result.diff), survived))
-        print("S" if survived else ".", end="", flush=True)
+        print(f"\n  line {found[-1].line}: {found[-1].change}\n" if survived else ".", end="", flush=True)
     print(flush=True)
     return found
 

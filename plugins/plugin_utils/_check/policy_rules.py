@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy imp
     decide,
     read_policy,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
 
 _DURATIONS = ("shorter_than", "longer_than")
 _DUES = ("due_within", "due_after")
@@ -60,9 +60,10 @@ def _about_rule(rules: Sequence[Rule], policy: Sequence[Mapping[str, t.Any]], ru
     called = f"rule {rule.number} ({rule.name})" if rule.name else f"rule {rule.number}"
     if not matched:
         return doubtful("plan", "policy", f"{called} can never match: its conditions exclude each other", "Correct it")
-    taken = in_words([f"rule {number}" for number in sorted(instead)])
+    others = [f"rule {number}" for number in sorted(instead)]
+    taken = f"{others[0]} before it takes" if len(others) == 1 else f"{some_of(others, 3)} before it take"
     do = "Put it further up, or take it out"
-    return doubtful("plan", "policy", f"{called} can never match: {taken} before it takes all that it is for", do)
+    return doubtful("plan", "policy", f"{called} can never match: {taken} all that it is for", do)
 
 
 def _representatives(policy: Sequence[Mapping[str, t.Any]], raw: Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:

@@ -24,7 +24,7 @@ def found(tmp_path_factory):
         for number in range(3):
             host = f"{group}-{number}"
             hosts[host] = {"maintenance_delivery_group": group, "maintenance_lock_path": str(folder / f"{host}.lock")}
-            hosts[host]["drain_journal"] = str(folder / "journal.json")
+            hosts[host].update(drain_journal=str(folder / "journal.json"), maintenance_endpoint="http://127.0.0.1:1")
     for host in ("d-0", "e-0", "e-1"):
         hosts[host].update(AWAY)
     listed = inventory(folder, hosts)
