@@ -169,6 +169,7 @@ class ActionModule(ActionBase):
             stop=found["stop"],
             lines=found["lines"],
             calls=found["calls"],
+            hosts=found["hosts"],
             wave=found["wave"]["number"] if found["wave"] else 0,
         )
 
@@ -233,16 +234,17 @@ class ActionModule(ActionBase):
 
     def _record(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"] if "decision" in self.round else None
-        self.hosts = list(self.round["orders"])
+        batch, self.hosts = self.hosts, list(self.round["orders"])
         self.state["notes"] = self.round.get("notes", [])
         variables = self._variables((*READ, *REGISTERED))
         self.state, calls = conduct.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now
         )
-        again, pause = False, 0
-        if found is not None:
-            again, pause = conduct.goes_on(self.state, found, self.hosts, self.wishes, self.now)
-        return self._told(calls=calls, again=again, pause=pause)
+        if found is None:
+            return self._told(calls=calls)
+        again, pause = conduct.goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
+        hosts = conduct.left_of_the_batch(self.state, found, batch)
+        return self._told(calls=calls, again=again and bool(hosts), pause=pause, hosts=hosts)
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}

@@ -77,6 +77,8 @@ class Check(t.TypedDict):
     stop: str
     lines: list[str]
     calls: list[LeaseCall]
+    # The hosts of the first round.
+    hosts: list[str]
 
 
 class Decision(t.TypedDict):
@@ -104,6 +106,7 @@ def begin(run_id: str, now: float, hosts: Sequence[str], groups: Mapping[str, st
         "notes": [],
         "records": [],
         "unasked": {},
+        "slice": 0,
         "waits_since": None,
     }
 
@@ -246,7 +249,26 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> 
             causes = "; ".join(failed[group] for group in sorted(groups))
             stop = f"Not begun, as an earlier wave went wrong ({causes})."
     calls = [] if stop else calls_for(state, batch, grouping)
-    return {"wave": wave, "stop": stop, "lines": render_start({"wave": wave, "stop": stop}, now), "calls": calls}
+    return {
+        "wave": wave,
+        "stop": stop,
+        "lines": render_start({"wave": wave, "stop": stop}, now),
+        "calls": calls,
+        "hosts": in_slices(state, batch),
+    }
+
+
+def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
+    """As many of these hosts as are done while their reading is fresh; hosts that one event names stay together."""
+    if not state["slice"]:
+        return list(hosts)
+    chosen: set[str] = set()
+    linked = [set(entry["hosts"]) for entry in state["events"].values()]
+    for host in hosts:
+        if len(chosen) >= state["slice"]:
+            break
+        chosen |= {host}.union(*(one for one in linked if host in one))
+    return [host for host in hosts if host in chosen]
 
 
 def decide(
@@ -426,9 +448,38 @@ def record(
         "notes": [note for note in state["notes"] if note["host"] not in back],
         "records": [kept for kept in state["records"] if outcomes.get(kept["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
+        "slice": _next_slice(state["slice"], orders, variables),
     }
     forget = [host for host in back if host in noted]
     return after, calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+
+
+def _next_slice(before: int, orders: Mapping[str, Order], variables: HostVars) -> int:
+    """Half as many, where hosts refused for the age of their reading alone."""
+    refused = [
+        host
+        for host in orders
+        if (variables[host].get("drain_result") or {}).get("refused") == "age"
+        or (variables[host].get("approve_result") or {}).get("refused_by_host") == "age"
+    ]
+    return max(1, len(orders) // 2) if refused else before
+
+
+def left_of_the_batch(state: RunState, found: Round, batch: Sequence[str]) -> list[str]:
+    """The hosts of the next round: those that are not through, as many as go in one."""
+    waiting = {host for entry in _entries(state) if entry["id"] in found["held"] for host in entry["hosts"]}
+    through = {
+        host
+        for host, outcome in state["outcomes"].items()
+        if outcome["number_of_pass"] == state["number_of_pass"]
+        and outcome["state"] in ("restored", "passed", "vanished")
+        and host not in waiting
+    }
+    return in_slices(state, [host for host in batch if host not in through])
+
+
+def _entries(state: RunState) -> list[PlanData]:
+    return [entry for wave in state["plan"]["waves"] for entry in wave["events"]]
 
 
 def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str]:
@@ -457,14 +508,17 @@ def _left_to_others(orders: Mapping[str, Order], variables: HostVars) -> list[st
     return found
 
 
-def goes_on(state: RunState, found: Round, batch: Sequence[str], wishes: Wishes, now: float) -> tuple[bool, int]:
-    """Whether the batch has another round, and how long to pause before it."""
+def goes_on(
+    state: RunState, found: Round, seen: Sequence[str], batch: Sequence[str], wishes: Wishes, now: float
+) -> tuple[bool, int]:
+    """Whether the batch has another round, and how long to pause before it. `seen` were in this one."""
     bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
     if bad and not wishes.continue_after_failure:
         return False, 0
     since = state["waits_since"]
     if since is None:
-        return found["again"], 0
+        # With slices there are hosts whose turn comes only now.
+        return found["again"] or not set(seen).issuperset(left_of_the_batch(state, found, batch)), 0
     if not (found["again"] or found["waits"]) or _own_hosts_come_first(state, found, batch):
         return False, 0
     patience = wishes.healthy_timeout if found["waits_for_service"] else wishes.patience

@@ -143,5 +143,7 @@ class RunState(t.TypedDict):
     # What other machines remember; host -> why it can't be drained, as one of them can't be asked.
     records: list[RecordData]
     unasked: dict[str, str]
+    # At most so many hosts are read and drained in one go, as more took so long that they refused; 0 is no limit.
+    slice: int
     # Since when nothing could be done but wait.
     waits_since: float | None
