@@ -48,6 +48,13 @@ options:
         description: Whether the host must be drained, in this boot and with all steps.
         type: bool
         default: false
+      may_start:
+        description:
+          - For an approval, events that may have started by now, as they had before, or as the same wave starts them.
+            Then only what matters is compared right before it is sent, that the event is as it was judged and that
+            nothing else has started, and not the whole document.
+        type: list
+        elements: str
       ask:
         description: How the host asks for its events. It is filled in.
         type: dict

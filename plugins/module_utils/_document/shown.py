@@ -27,3 +27,31 @@ def statuses_in(text):
         return found
     except (ValueError, KeyError, TypeError, AttributeError):
         raise NotUnderstood("What the service answered is no event document") from None
+
+
+def is_as_judged(text, judged, may_have_started):
+    """Whether these events are still what they were, and nothing has started but what may have.
+
+    In a large group the document changes all the time, as others of the same wave are approved. `judged` are the
+    events, each {id, type, resources}; `may_have_started` the ids of those that had started, or that the wave starts.
+    """
+    try:
+        statuses = statuses_in(text)
+        allowed = {event_id.strip().casefold() for event_id in may_have_started}
+        if any(status == "Started" and event_id not in allowed for event_id, status in statuses.items()):
+            return False
+        shown = {}
+        for event in json.loads(text)["Events"]:
+            names = sorted(str(name).strip().casefold() for name in event["Resources"])
+            shown.setdefault(event["EventId"].strip().casefold(), []).append(
+                (event["EventType"].strip().casefold(), names)
+            )
+        for event in judged:
+            names = sorted(str(name).strip().casefold() for name in event["resources"])
+            if shown.get(event["id"].strip().casefold()) != [(event["type"].casefold(), names)]:
+                return False
+            if statuses[event["id"].strip().casefold()] != "Scheduled":
+                return False
+        return True
+    except (NotUnderstood, KeyError, TypeError, AttributeError):
+        return False

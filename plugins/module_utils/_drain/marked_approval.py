@@ -6,6 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import is_as_judged
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
@@ -48,6 +49,16 @@ class MarkedApproval:
         self.journal.change_if_ours(lambda data: unmarked(data, self.to_take_back))
 
 
+def _expectation(approval):
+    """Where others of the same wave are approved meanwhile, what matters is compared, and not the whole document."""
+    marking = approval["marking"]
+    may_start = marking["fence"].get("may_start")
+    # Where the service wants to be told which document is meant, it must be that one.
+    if may_start is None or not marking.get("judged") or "DocumentIncarnation" in approval["body"]:
+        return None
+    return lambda document: is_as_judged(document, marking["judged"], may_start)
+
+
 def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
     """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
     approval, arrived = request["approval"], clock.seconds()
@@ -63,6 +74,7 @@ def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
             approval.get("expected_sha256"),
             marking.begin,
             lambda: arrived + SECONDS_TO_SEND - clock.seconds(),
+            _expectation(approval),
         )
         if answers["problem"] and not answers["problem"]["unclear"]:
             marking.take_back()

@@ -41,6 +41,7 @@ def fence_options():
             events=dict(type="list", elements="str", default=[]),
             scheduled=dict(type="bool", default=False),
             drained=dict(type="bool", default=False),
+            may_start=dict(type="list", elements="str"),
             ask=dict(type="dict"),
         ),
     )

@@ -438,22 +438,27 @@ def approve(
     expected_sha256=None,
     about_to_send=None,
     seconds_left=None,
+    is_expected=None,
 ):
     """Send an approval if the event document is still the one that it was decided on.
 
     Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
     where unclear says that the approval may have arrived all the same. `expected_sha256` is the digest of the expected
-    document, in its place. `about_to_send` is called with the document before the first try, and may raise what it
-    likes; `seconds_left` says how much time there is for sending.
+    document, in its place; so is `is_expected`, which says of a document whether it will do. `about_to_send` is called
+    with the document before the first try, and may raise what it likes; `seconds_left` says how much time there is.
     """
     conversation = Conversation(transport(endpoint), timeout)
     version, answer = get_events(conversation, api_version)
     events = passed_on(answer, conversation.transport)
     result = {"endpoint": endpoint, "api_version": version, "events": events, "instance": None}
     result.update(sent=False, problem=None)
-    if not _is_json_object(events["body"]) or document_digest(events["body"]) != (
-        expected_sha256 or document_digest(expected)
-    ):
+    if not _is_json_object(events["body"]):
+        return result
+    if is_expected:
+        is_same = is_expected(events["body"])
+    else:
+        is_same = document_digest(events["body"]) == (expected_sha256 or document_digest(expected))
+    if not is_same:
         return result
     if about_to_send:
         about_to_send(events["body"])

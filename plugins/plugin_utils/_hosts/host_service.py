@@ -61,7 +61,12 @@ class HostService:
         if decided_on.document_sha256:
             approval["expected_sha256"] = decided_on.document_sha256
         if self.marking:
-            approval["marking"] = self.marking
+            judged = [
+                {name: event[name] for name in ("id", "type", "resources")}
+                for event in status["events"]
+                if event["id"] in event_ids
+            ]
+            approval["marking"] = {**self.marking, "judged": judged}
         try:
             answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
         except Unanswered as error:

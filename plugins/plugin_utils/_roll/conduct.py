@@ -327,6 +327,7 @@ def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes
         "at_most": wishes.oldest_reading,
         "owner": journal.get("run_id"),
         "events": list(events),
+        "may_start": [],
     }
 
 
@@ -365,12 +366,16 @@ def order(
         not_now=held,
     )
     by_id = {entry["id"]: entry for entry in entries}
+    started = {event.id for event in roll.events if event.started}
+    going = {event for one in orders.values() for event in (*one["approve_drained"], *one["approve_as_is"])}
+    may_start = sorted(started | going)
     for host, one in orders.items():
         sent = [*one["approve_drained"], *one["approve_as_is"]]
         one["drains"] = host in found["drain"]
         one["together"] = sorted({name for event in sent for name in by_id[event]["hosts"]} | {host})
         one["marks"] = [mark_of(by_id[event], now) for event in sent]
         one["fence"] = fence = _fence(variables[host], sent, wishes)
+        fence["may_start"] = may_start
         # Who is brought back although his event is still there must have been read just now.
         one["restore_fence"] = fence if host in found["back"] else _owner_only(fence)
     notes = approval_notes(

@@ -55,6 +55,8 @@ class Fence(t.TypedDict):
     at_most: float
     owner: str | None
     events: list[str]
+    # Events that may have started by the time of an approval.
+    may_start: list[str]
 
 
 class RecordData(t.TypedDict):
