@@ -20,6 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import may_approve_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, warning_about
@@ -175,6 +176,8 @@ def for_the_plays(state: RunState, wishes: Wishes, now: float) -> dict[str, t.An
         # Another look is worth it only after something was done.
         "to_read": not state["plan"] or (not done and bool(waves)),
         "vanished": vanished(state),
+        # What hosts have said before, they have said in this run.
+        "has_read": bool(state["plan"]),
     }
 
 
@@ -308,7 +311,7 @@ def _model(
         planned,
         read_policy(wishes.policy),
         state["outcomes"],
-        wishes.settings,
+        dataclasses.replace(wishes.settings, max_at_once=read_max_at_once(wishes.max_at_once, len(state["hosts"]))),
         state["run_id"],
         now,
         notes=state["notes"],

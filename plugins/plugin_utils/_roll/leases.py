@@ -51,7 +51,17 @@ class Verdicts:
 
 
 def verdicts_of(state: RunState, answers: Answers, deed: str) -> Verdicts:
-    return Verdicts({lease: verdict(lease, state["keepers"][lease], told, deed) for lease, told in answers.items()})
+    """A keeper is believed about the hosts of its own lease alone."""
+    members: dict[str, list[str]] = {}
+    for host, lease in state["lease_of"].items():
+        members.setdefault(lease, []).append(host)
+    return Verdicts(
+        {
+            lease: verdict(lease, state["keepers"][lease], told, deed, hosts=members.get(lease, []))
+            for lease, told in answers.items()
+            if lease in state["keepers"]
+        }
+    )
 
 
 def _leases_of(names: Iterable[str]) -> list[str]:

@@ -36,8 +36,10 @@ class Wishes:
     settings: Settings = dataclasses.field(default_factory=Settings)
 
 
-def read_wishes(given: Mapping[str, t.Any]) -> Wishes:
+def read_wishes(variables: Mapping[str, t.Any]) -> Wishes:
     """Raises ValueError with a sentence for the user."""
+    # What was left out: in a survey of AWX a text, and before ansible-core 2.19 none is one, too.
+    given = {name: value for name, value in variables.items() if value not in (None, "", "None")}
     numbers = {name: _seconds(name, given[name]) for name in SECONDS if given.get(name) is not None}
     overlap = str(given.get("maintenance_overlap") or "wait")
     if overlap not in OVERLAPS:

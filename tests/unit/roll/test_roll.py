@@ -410,9 +410,14 @@ def test_who_another_run_is_at_work_on_is_waited_for_and_then_left_to_it(left, s
     assert run_summary(RUN, {}, plan)["left"]["drained"] == ["c"]
 
 
+def test_only_what_was_read_in_this_run_is_taken_for_known():
+    assert not _conduct.for_the_plays(a_run(), Wishes(), 0.0)["has_read"]
+
+
 def test_without_waves_there_is_nothing_to_look_at_again():
     run = a_run(plan={"waves": [], "restore_first": [], "nothing_to_do": ["a"]})
-    assert not _conduct.for_the_plays(run, Wishes(), 0.0)["to_read"]
+    shared = _conduct.for_the_plays(run, Wishes(), 0.0)
+    assert (shared["to_read"], shared["has_read"]) == (False, True)
 
 
 def test_a_journal_that_can_not_be_read_is_no_success():
