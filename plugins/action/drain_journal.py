@@ -27,11 +27,6 @@ class ActionModule(ActionBase):
         host = str(self._task.delegate_to or task_vars["inventory_hostname"])
         options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
         if options["state"] == "unmark":
-            options["marks"] = self._not_sent(options["marks"])
+            election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(self._task.check_mode))
+            options["marks"] = election.not_sent(options["marks"])
         return wrap_var(ask_journal(self, options, task_vars))
-
-    def _not_sent(self, marks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-        """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
-        election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(self._task.check_mode))
-        records = [(mark, election.record(mark["event"])) for mark in marks]
-        return [mark for mark, record in records if not record.sent_by and not record.unclear]

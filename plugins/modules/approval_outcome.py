@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - maintenance.azure._service
   - maintenance.azure._service.wait
   - maintenance.azure._fence.roll
+  - maintenance.azure._fence.marks
 options:
   sent:
     description: The results of M(maintenance.azure.scheduled_event_approve).

@@ -32,6 +32,10 @@ options:
       What an earlier reading of this run told in C(this_host). Then the service is asked for events alone, which is one
       request less.
     type: dict
+  keep:
+    description: Ask nothing, and return C(maintenance_status) as it is.
+    type: bool
+    default: false
 seealso:
   - module: maintenance.azure.scheduled_event_info
   - module: maintenance.azure.drain_journal

@@ -85,7 +85,12 @@ def report_options() -> dict[str, t.Any]:
 
 
 def state_options() -> dict[str, t.Any]:
-    return dict(service_options(), journal=dict(type="str", default=DEFAULT_PATH), this_host=dict(type="dict"))
+    return dict(
+        service_options(),
+        journal=dict(type="str", default=DEFAULT_PATH),
+        this_host=dict(type="dict"),
+        keep=dict(type="bool", default=False),
+    )
 
 
 def approval_outcome_options() -> dict[str, t.Any]:
@@ -93,6 +98,7 @@ def approval_outcome_options() -> dict[str, t.Any]:
         wait_options(),
         sent=dict(type="list", elements="dict", required=True),
         unsent=dict(type="list", elements="str", default=[]),
+        marks=mark_options(),
     )
 
 

@@ -18,7 +18,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Record
@@ -70,6 +71,11 @@ class Election:
             return Record(**json.loads(self._path(event_id).read_text(encoding="utf-8")))
         except FileNotFoundError:
             return Record()
+
+    def not_sent(self, marks: Iterable[Mapping[str, t.Any]]) -> list[Mapping[str, t.Any]]:
+        """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
+        records = [(mark, self.record(mark["event"])) for mark in marks]
+        return [mark for mark, record in records if not record.sent_by and not record.unclear]
 
     def mark_done(self, task: str, host: str, event_ids: Iterable[str] | None) -> None:
         """This host's task has ended: nobody is to count on it for these events, or for any where None are known."""
