@@ -98,10 +98,13 @@ def as_an_ordinary_user(deed):
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        if os.geteuid() == 0:
-            os.seteuid(65534)
-        os.write(writing, deed().encode())
-        os._exit(0)
+        # Whatever happens, nobody else must go on here as a second pytest.
+        try:
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            os.write(writing, deed().encode())
+        finally:
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as told:
         text = told.read()
@@ -129,7 +132,8 @@ def test_no_permission_for_the_socket_of_haproxy(tmp_path):
 def test_no_permission_for_the_lease(tmp_path):
     """The first thing that a run writes, and so the first that a forgotten become meets."""
     folder = tmp_path / "root's own"
-    folder.mkdir(mode=0o700 if os.geteuid() == 0 else 0o500)
+    # As it is for everybody but its owner.
+    folder.mkdir(mode=0o700 if os.geteuid() == 0 else 0)
 
     def take():
         try:
