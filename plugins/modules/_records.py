@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 records:
-  description: Each with its C(host), C(vm), C(type), C(events), C(run_id), C(at) and C(path).
+  description: Each with its C(host), C(vm), C(types), C(events), C(run_id), C(at) and C(path).
   type: list
   elements: dict
   returned: success

@@ -111,7 +111,7 @@ class WorldHost:
             journal.done.clear()
             journal.returning = False
         journal.drained = True
-        journal.events = tuple(events)
+        journal.events = tuple(dict.fromkeys((*journal.events, *events)))
         journal.until = self.clock.now + WORKED_ON
         return set(journal.done)
 
@@ -208,7 +208,8 @@ class Balancer:
         if host in self.records and events is None:
             self.records[host].run = run
         else:
-            self.records[host] = BalancerRecord(run, tuple(events or ()))
+            before = self.records[host].events if host in self.records else ()
+            self.records[host] = BalancerRecord(run, tuple(dict.fromkeys((*before, *(events or ())))))
 
     def _mine(self, host, run):
         record = self.records.get(host)

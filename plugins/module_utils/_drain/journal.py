@@ -168,6 +168,18 @@ class Journal:
         text = self.file.read()
         return None if text is None else self._understood(text)
 
+    def last(self):
+        """What was in the last one that was closed, or None where that can't be told."""
+        try:
+            with open(self._last_path(), "rb") as last_file:
+                data = json.loads(last_file.read(LARGEST_FILE).decode("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return data if isinstance(data, dict) and isinstance(data.get("steps"), list) else None
+
+    def _last_path(self):
+        return os.path.splitext(self.path)[0] + ".last.json"
+
     def change(self, function, run_id=None, then=None):
         """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is.
 
@@ -199,7 +211,7 @@ class Journal:
         with self.file.locked():
             data = closed(self._of_run(self.read(), run_id))
             if data is not None:
-                self.file.write(data, os.path.splitext(self.path)[0] + ".last.json")
+                self.file.write(data, self._last_path())
                 self._remove()
         return data
 

@@ -36,6 +36,19 @@ class OwnedJournal:
         if self.fence:
             self.fence.check(None, may_be_old=True)
 
+    def check_that_it_was_lost(self, steps):
+        """For a return to service, where the run has seen a journal with these steps and there is none any more.
+
+        Another run may have returned the host. Where nobody has, the disk was lost: what other machines remember is
+        still to be undone.
+        """
+        last = self.journal.last() or {}
+        same = bool(steps) and [step.get("started_at") for step in last.get("steps") or []] == [
+            step.get("started_at") for step in steps
+        ]
+        if self.fence and same and last.get("run_id") != self.run_id:
+            self.fence.check(None, may_be_old=True)
+
     def with_who_is_at_work(self, data):
         """What the journal holds, and for how long its owner is still at work here."""
         return data and dict(data, worked_on_for=self.at_work.left(data.get("run_id")))

@@ -45,6 +45,8 @@ class Record:
             events = (kept["events"] if kept else []) + self.deed["events"]
             data = dict(self.deed, version=VERSION, run_id=self.run_id, before=before)
             data.update(events=sorted(set(events)), at=kept["at"] if kept else utc_now())
+            # A VM that Azure takes away is no longer waited for, whatever else it was drained for.
+            data.update(types=sorted(set(types_of(kept) if kept else []) | {self.deed["type"]}))
             self.file.write(data)
         return before
 
@@ -82,6 +84,13 @@ class Record:
                 " any more, put it right by hand and remove the record" % (kept["host"], self.file.path)
             )
         return kept
+
+
+def types_of(kept):
+    """The types of all events that it is drained for; one that was written before tells the last one only."""
+    types = kept.get("types")
+    whole = isinstance(types, list) and all(isinstance(one, str) for one in types)
+    return types if whole else [kept["type"]]
 
 
 def understood(text):

@@ -9,9 +9,9 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import os
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import understood
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import types_of, understood
 
-TOLD = ("host", "vm", "type", "events", "run_id", "at")
+TOLD = ("host", "vm", "events", "run_id", "at")
 
 
 def carried_out(request, check_mode):
@@ -31,7 +31,7 @@ def carried_out(request, check_mode):
         if kept is None:
             unreadable.append(path)
         else:
-            records.append(dict({key: kept[key] for key in TOLD}, path=path))
+            records.append(dict({key: kept[key] for key in TOLD}, types=types_of(kept), path=path))
     return {"changed": False, "records": records, "unreadable": unreadable}
 
 

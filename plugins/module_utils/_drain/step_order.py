@@ -101,7 +101,7 @@ def _opened(order, runner):
         events = order["open"]["events"]
         return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
     if runner.journal.read() is None:
-        journal.check_that_there_is_none()
+        journal.check_that_it_was_lost(order["open"].get("expected") or [])
         return None
     return journal.take(
         lambda data: data and dict(data, state="restoring", run_id=runner.run_id),

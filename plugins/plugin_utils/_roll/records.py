@@ -25,7 +25,7 @@ def with_records(state: RunState, needs: Mapping[str, Sequence[RecordsPlace]], a
                     "machine": place.machine,
                     "host": kept["host"],
                     "events": list(kept["events"]),
-                    "type": kept["type"],
+                    "types": list(kept["types"]),
                     "run": kept["run_id"],
                     "path": kept["path"],
                 }

@@ -65,7 +65,7 @@ class RecordData(t.TypedDict):
     machine: str
     host: str
     events: list[str]
-    type: str
+    types: list[str]
     run: str
     path: str
 

@@ -125,7 +125,7 @@ def model_of(
         events=tuple(events.values()),
         notes=tuple(_note(note) for note in notes),
         records=tuple(
-            Record(kept["machine"], kept["host"], tuple(kept["events"]), (kept["type"],), kept["run"])
+            Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
             for kept in records
         ),
         settings=settings,

@@ -164,7 +164,7 @@ def test_hosts_that_one_event_names_stay_in_one_slice():
 
 
 PLACE = RecordsPlace("lb", "/records")
-RECORD = {"host": "web-0", "events": ["E0"], "type": "Redeploy", "run_id": "x", "path": "/records/1.json"}
+RECORD = {"host": "web-0", "events": ["E0"], "types": ["Redeploy"], "run_id": "x", "path": "/records/1.json"}
 
 
 def test_what_a_load_balancer_remembers_counts_as_drained():

@@ -141,7 +141,7 @@ def test_who_shares_the_lease_need_not_wait_for_the_order_of_the_document(fleet)
 def test_a_journal_that_is_gone_is_told(fleet):
     """As after a Redeploy of a VM with an ephemeral disk."""
     journal = fleet.journal("web-0")
-    approved = f"grep -q '\"marks\": .*E0' {journal}"
+    approved = f"grep -q '\"marks\"' {journal}"
     lose = f"(until {approved}; do sleep 0.2; done; sleep 3; rm -f {journal}) > /dev/null 2>&1 &"
     own = {"command": {"drain": fleet.note("drain", "web-0"), "restore": fleet.note("restore", "web-0")}}
     fleet.host_vars["web-0"]["drain_steps"] = [own, {"command": {"drain": ["sh", "-c", lose]}}]

@@ -75,7 +75,7 @@ def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
     """The others were read again and do not show it: the event takes down the liar alone, and is not approved."""
     liar = Liar(fleet, "other-0", "other-0")
     with liar as lies:
-        lies.add_event(id="LIE", type="Reboot", resources=["other-0", *EVERYBODY], group="lies", notice=20, dwell=1)
+        lies.add_event(id="LIE", type="Reboot", resources=["other-0", *EVERYBODY], group="lies", notice=40, dwell=1)
         run = fleet.roll()
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
