@@ -64,6 +64,7 @@ TASKS_OF_A_HOST = [
     READ,
     "Drain, as far as no other tasks are needed",
     "Drain with the tasks that are left",
+    READ,
     "Write down that the approval begins",
     "Approve",
     "Wait until it is over",
@@ -71,7 +72,7 @@ TASKS_OF_A_HOST = [
     "Restore with the tasks that are left",
     READ,
 ]
-TASKS_DONE_ONCE = 28
+TASKS_DONE_ONCE = 36
 
 
 def test_a_plain_wave_takes_few_tasks(tmp_path):
