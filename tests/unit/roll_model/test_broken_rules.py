@@ -119,3 +119,25 @@ def test_after_a_failure_nothing_of_its_group_is_drained_at_its_deadline_either(
         failures={"set": "web9 could not be returned"},
     )
     assert [move.kind for move in what_may_go_down_now(state)] == ["hold"]
+
+
+@pytest.mark.parametrize(("left", "is_worked_on"), [(-1, False), (0, False), (1, True)])
+def test_another_run_works_there_until_its_time_is_over_and_no_longer(left, is_worked_on):
+    """A host that says nothing of it has 0 seconds left."""
+    journal = Journal("other", ("R0",), ("Reboot",), True, True, worked_on_until=NOW + left)
+    host = Host("web0", "set", "0", journal=journal)
+    assert group(roll([host], [event("R0", "web0")])).is_worked_on(host) is is_worked_on
+
+
+def test_a_mark_of_an_event_that_is_gone_hides_no_other():
+    marks = (Mark("GONE", ("web0",), NOW), Mark("R0", ("web0",), NOW))
+    state = group(roll([Host("web0", "set", "0", journal=drained("R0", marks=marks))], [event("R0", "web0")]))
+    assert set(state.marks) == {"R0"}
+
+
+@pytest.mark.parametrize("takes_down", [True, False])
+def test_what_nobody_shows_any_more_is_down_if_its_mark_says_so(takes_down):
+    mark = Mark("R0", ("web0",), NOW, takes_down=takes_down)
+    away = Host("web0", "set", "0", read=False, journal=Journal("me", marks=(mark,)))
+    state = group(roll([away, Host("web1", "set", "1")], []))
+    assert state.taken_by_events == ({"web0": "R0"} if takes_down else {})
