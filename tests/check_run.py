@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import ansible_run
+import pytest
+
+needs_ssh = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh on this machine: install openssh-client")
 
 
 class Checked:

@@ -17,6 +17,7 @@ import dataclasses
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -42,6 +43,8 @@ DECISIONS = {
     f"{PURE}/_roll/state.py": "tests/unit/roll_model",
     f"{PURE}/_roll/groups.py": "tests/unit/roll_model",
 }
+# `is` in place of `==`, and the other way round: for words and small numbers that is the same.
+SAME = re.compile(r"ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 # What only says how it looks, or starts the program, is left out.
 NO_RULES = ("__init__.py", "__main__.py", "command_line.py", "program.py", "listening_sockets.py", "network.py")
 
@@ -140,22 +143,30 @@ def chosen(path: Path, share: float, seed: int) -> list[MutationSpec]:
     with use_db(":memory:", WorkDB.Mode.create) as database:
         cosmic_ray.commands.init([path], database, {})
         mutations = [mutation for item in database.work_items for mutation in item.mutations]
-    hidden = annotations_in(path)
-    mutations = [one for one in mutations if not any(start <= one.start_pos < end for start, end in hidden)]
+    hidden = without_effect_in(path)
+    mutations = [
+        one
+        for one in mutations
+        if not SAME.search(one.operator_name) and not any(start <= one.start_pos < end for start, end in hidden)
+    ]
     mutations.sort(key=lambda one: (one.start_pos, one.operator_name, one.occurrence))
     count = round(len(mutations) * share / 100)
     picked = random.Random(f"{seed} {path}").sample(range(len(mutations)), min(len(mutations), max(count, 1)))
     return [mutations[place] for place in sorted(picked)]
 
 
-def annotations_in(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where annotations are: nothing is done with them, so that no test could notice."""
+def without_effect_in(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where annotations and decorators are: what they say about types, or that data is frozen, no test could notice."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        for name in ("annotation", "returns"):
-            inner = getattr(node, name, None)
-            if isinstance(inner, ast.expr):
-                found.append(((inner.lineno, inner.col_offset), (inner.end_lineno or 0, inner.end_col_offset or 0)))
+        inner = [
+            getattr(node, "annotation", None),
+            getattr(node, "returns", None),
+            *getattr(node, "decorator_list", ()),
+        ]
+        for one in inner:
+            if isinstance(one, ast.expr):
+                found.append(((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0)))
     return found
 
 

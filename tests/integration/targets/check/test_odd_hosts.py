@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import ways
 from ansible_run import inventory
-from check_run import check
+from check_run import check, needs_ssh
 from drain_fixtures import Units
 
 JOURNAL = {
@@ -141,9 +141,9 @@ def found(tmp_path_factory):
     ("host", "point", "verdict", "seen"),
     [
         ("plain", "Python", "good", f"{sys.version_info[0]}.{sys.version_info[1]}"),
-        ("unreachable", "reach", "bad", "onnect"),
+        pytest.param("unreachable", "reach", "bad", "onnect", marks=needs_ssh),
         ("no-python", "Python", "bad", "none that runs"),
-        ("no-python", "how our code gets there", "good", "curl"),
+        pytest.param("no-python", "how our code gets there", "good", "curl", marks=ways.needs_curl),
         ("no-python", "journal and watcher", "doubtful", "not looked at"),
         ("by-module", "how our code gets there", "doubtful", "a module"),
         ("no-become", "become", "bad", "no command can be run"),
@@ -179,7 +179,7 @@ def found(tmp_path_factory):
         ("kubernetes", "collections of the steps", "bad", "kubernetes.core"),
         ("no-probe-folder", "step 1 (load_balancer): path /nonexistent", "bad", "missing on the host"),
         ("the fleet", "other machine lb1", "good", "can be reached"),
-        ("the fleet", "other machine lb2", "bad", "onnect"),
+        pytest.param("the fleet", "other machine lb2", "bad", "onnect", marks=needs_ssh),
         ("the fleet", "records on lb1", "bad", "for hosts without a journal: plain (Reboot, run run-8"),
         ("the fleet", "records on lb3", "bad", "for hosts that the inventory does not have: long-gone"),
         ("the fleet", "records on lb4", "bad", "can't be understood"),

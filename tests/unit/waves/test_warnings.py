@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is warned of, and what not: a warning too many is read by nobody."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves
+
+EVENT = {"id": "E", "status": "Scheduled", "not_before": "2026-11-16T00:10:00Z", "resources": ["a", "b"]}
+
+
+def fleet(zones=(None, None), domain="0"):
+    return {
+        name: {"maintenance_status": {"this_host": {"update_domain": domain, "zone": zone}, "events": [EVENT]}}
+        for name, zone in zip("ab", zones, strict=True)
+    }
+
+
+def warnings(hosts, **more):
+    return [warning for wave in make_waves(hosts, hosts, **more) for warning in wave["warnings"]]
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (2, 0), (3, 0), ("100%", 0)])
+def test_an_event_that_is_larger_than_the_limit(limit, count):
+    found = warnings(fleet(), max_at_once=limit)
+    assert len(found) == count
+    assert all("max_at_once is 1, but 2 hosts can't be parted" in warning for warning in found)
+
+
+@pytest.mark.parametrize(("zones", "count"), [((None, None), 0), (("1", "1"), 0), (("1", None), 0), (("1", "2"), 1)])
+def test_zones_that_share_an_update_domain(zones, count):
+    found = warnings(fleet(zones))
+    assert len(found) == count
+    assert all("Hosts in zones 1 and 2 share update domain 0" in warning for warning in found)
