@@ -123,15 +123,15 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
     planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
     wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
-    returned = [host for host, known in kept_of(variables, variables, now).items() if _is_in_service(known)]
-    outcomes = {
-        host: {**outcome, "state": "restored"} if outcome["state"] == STAYS and host in returned else outcome
-        for host, outcome in state["outcomes"].items()
-    }
+    in_service = [host for host in variables if _is_in_service(kept[host])]
+    outcomes: dict[str, Outcome] = dict(state["outcomes"])
+    for host in in_service:
+        if host in outcomes and outcomes[host]["state"] == STAYS:
+            # Another run has taken it over, and returned it.
+            outcomes[host] = {**outcomes[host], "state": "restored"}
     return {
         **state,
-        # Another run has taken it over, and returned it.
-        "outcomes": t.cast("dict[str, Outcome]", outcomes),
+        "outcomes": outcomes,
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,

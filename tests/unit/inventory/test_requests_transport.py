@@ -131,8 +131,7 @@ def test_each_thread_has_one_session_of_its_own() -> None:
 def test_requests_is_used_as_it_is() -> None:
     session = transport._session()
     adapter = session.get_adapter("http://127.0.0.1")
-    assert type(session) is requests.Session
-    assert type(adapter) is requests.adapters.HTTPAdapter
+    assert (session.__class__, adapter.__class__) == (requests.Session, requests.adapters.HTTPAdapter)
     assert (
         adapter.poolmanager.connection_from_url("http://127.0.0.1").ConnectionCls is urllib3.connection.HTTPConnection
     )

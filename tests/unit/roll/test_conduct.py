@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes imp
 from default_policy import DEFAULT_POLICY
 
 NOW = 1_794_787_200.0  # 2026-11-16T00:00:00Z
-HOSTS = ["web-0", "web-1", "web-2"]
+HOSTS = ("web-0", "web-1", "web-2")
 INVENTORY = _conduct.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
 
 
@@ -78,7 +78,7 @@ def test_with_the_lease_the_wave_is_drained_and_the_keepers_are_told():
         "events": ["E0"],
         "may_start": [],
     }
-    assert [call["keeper"] for call in found["calls"]] == HOSTS
+    assert [call["keeper"] for call in found["calls"]] == list(HOSTS)
     assert [one["host"] for one in found["calls"][0]["notes"]] == ["web-0"]
 
 
@@ -160,7 +160,7 @@ def test_hosts_that_one_event_names_stay_in_one_slice():
     event = {**reboot(0), "resources": ["web-0", "web-2"]}
     run = {**a_run(events=[event, reboot(1)]), "slice": 1}
     assert _conduct.in_slices(run, HOSTS) == ["web-0", "web-2"]
-    assert _conduct.in_slices({**run, "slice": 0}, HOSTS) == HOSTS
+    assert _conduct.in_slices({**run, "slice": 0}, HOSTS) == list(HOSTS)
 
 
 PLACE = RecordsPlace("lb", "/records")
