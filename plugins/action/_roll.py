@@ -110,7 +110,7 @@ class ActionModule(ActionBase):
         return found
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
-        shared = conduct.for_the_plays(self.state, self.wishes, self.now)
+        shared = conduct.for_the_plays(self.state, self.wishes)
         return {"roll": {"state": json.dumps(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:

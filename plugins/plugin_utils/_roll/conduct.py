@@ -95,6 +95,7 @@ def begin(run_id: str, now: float, hosts: Sequence[str], groups: Mapping[str, st
         "started_at": iso_time(now),
         "hosts": list(hosts),
         "number_of_pass": 0,
+        "to_read": True,
         "plan": {},
         "events": {},
         "kept": {},
@@ -129,7 +130,7 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         if host in outcomes and outcomes[host]["state"] == STAYS:
             # Another run has taken it over, and returned it.
             outcomes[host] = {**outcomes[host], "state": "restored"}
-    return {
+    after: RunState = {
         **state,
         "outcomes": outcomes,
         "number_of_pass": state["number_of_pass"] + 1,
@@ -140,6 +141,18 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         # Kept, as the event may be over when the run is: then nobody took care of it.
         "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
     }
+    return {**after, "to_read": bool(_to_run(after, wishes))}
+
+
+def _to_run(state: RunState, wishes: Wishes) -> list[PlanData]:
+    """The waves that may begin: a failure stops those of its own group."""
+    # With nothing but a plan asked for, the plan is the output.
+    if wishes.plan_only:
+        return []
+    grouping = grouping_of(state["kept"])
+    failed = failures(state, wishes, grouping)
+    waves: list[PlanData] = state["plan"].get("waves", [])
+    return [wave for wave in waves if not {grouping.group_of.get(host, "") for host in wave["hosts"]} <= set(failed)]
 
 
 def _made_plan(
@@ -163,18 +176,14 @@ def _is_in_service(known: Mapping[str, t.Any]) -> bool:
     return known["shows"] is not None and not (known["journal"] and known["journal"]["drained"])
 
 
-def for_the_plays(state: RunState, wishes: Wishes, now: float) -> dict[str, t.Any]:
+def for_the_plays(state: RunState, wishes: Wishes) -> dict[str, t.Any]:
     """What `hosts:` and `serial:` of the plays are made of."""
-    waves = state["plan"].get("waves", ())
-    done = wishes.plan_only or bool(state["stopped"])
     return {
         "run_id": state["run_id"],
-        # With nothing but a plan asked for, the plan is the output.
-        "waves": [] if done else [wave["hosts"] for wave in waves],
+        "waves": [wave["hosts"] for wave in _to_run(state, wishes)],
         # Whatever stopped the roll: a host whose event is gone belongs back in service.
         "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state),
-        # Another look is worth it only after something was done.
-        "to_read": not state["plan"] or (not done and bool(waves)),
+        "to_read": state["to_read"],
         "vanished": vanished(state),
         # What hosts have said before, they have said in this run.
         "has_read": bool(state["plan"]),

@@ -128,6 +128,8 @@ class RunState(t.TypedDict):
     started_at: str
     hosts: list[str]
     number_of_pass: int
+    # Whether another look at all hosts is worth it, after what the newest plan holds.
+    to_read: bool
     # The newest plan of all hosts, and what was first planned for each event.
     plan: PlanData
     events: dict[str, PlanData]

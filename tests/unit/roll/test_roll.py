@@ -378,23 +378,26 @@ def test_the_first_host_that_sees_an_event_start_or_end_tells_when():
 
 
 @pytest.mark.parametrize(
-    ("plan_only", "stopped", "waves", "leftovers", "to_read"),
+    ("plan_only", "failed", "waves", "leftovers"),
     [
-        (False, "", [["a"], ["b"]], ["c"], True),
-        (False, "Not begun.", [], ["c"], False),
-        (True, "", [], [], False),
+        (False, "", [["a"], ["b"]], ["c"]),
+        # A failure stops its own group.
+        (False, "a", [["b"]], ["c"]),
+        (False, "ab", [], ["c"]),
+        (True, "", [], []),
     ],
 )
-def test_a_plan_is_run_unless_the_roll_was_stopped_or_only_the_plan_is_wanted(
-    plan_only, stopped, waves, leftovers, to_read
-):
+def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(plan_only, failed, waves, leftovers):
     plan = {
         "waves": [{"hosts": ["a"], "events": []}, {"hosts": ["b"], "events": []}],
         "restore_first": ["c"],
         "nothing_to_do": ["d"],
     }
-    shared = _conduct.for_the_plays(a_run("abc", stopped=stopped, plan=plan), Wishes(plan_only=plan_only), 0.0)
-    assert (shared["waves"], shared["leftovers"], shared["to_read"]) == (waves, leftovers, to_read)
+    variables = {host: {"maintenance_delivery_group": f"set-{host}"} for host in "abc"}
+    outcomes = {host: {"state": "failed", "wave": 1, "number_of_pass": 1} for host in failed}
+    run = a_run("abc", plan=plan, kept=kept_of("abc", variables, 0.0), outcomes=outcomes)
+    shared = _conduct.for_the_plays(run, Wishes(plan_only=plan_only))
+    assert (shared["waves"], shared["leftovers"]) == (waves, leftovers)
 
 
 @pytest.mark.parametrize(
@@ -411,12 +414,16 @@ def test_who_another_run_is_at_work_on_is_waited_for_and_then_left_to_it(left, s
 
 
 def test_only_what_was_read_in_this_run_is_taken_for_known():
-    assert not _conduct.for_the_plays(a_run(), Wishes(), 0.0)["has_read"]
+    assert not _conduct.for_the_plays(a_run(), Wishes())["has_read"]
 
 
-def test_without_waves_there_is_nothing_to_look_at_again():
-    run = a_run(plan={"waves": [], "restore_first": [], "nothing_to_do": ["a"]})
-    shared = _conduct.for_the_plays(run, Wishes(), 0.0)
+def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
+    made = {**empty_plan(), "ignored": [], "restore_first": [], "nothing_to_do": ["a"], "not_believed": []}
+    monkeypatch.setattr(_conduct, "make_plan", lambda *_given, **_options: dict(made))
+    monkeypatch.setattr(_conduct, "render_plan", lambda _plan: [])
+    run = a_run()
+    assert _conduct.for_the_plays(run, Wishes())["to_read"]
+    shared = _conduct.for_the_plays(_conduct.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
     assert (shared["to_read"], shared["has_read"]) == (False, True)
 
 
