@@ -36,7 +36,7 @@ _RECORD = record(
     {
         "host": message,
         "vm": message,
-        "type": message,
+        "types": list_of(message),
         "run_id": message,
         "at": message,
         "events": list_of(message),

@@ -49,7 +49,9 @@ def about_records(
         return bad("state", point, some_of(unreadable, 2), "Put right by hand what they tell, and remove them")
     if not records:
         return good("state", point, "none")
-    told = [f"{record['host']} ({record['type']}, run {record['run_id']}, {record['at']})" for record in records]
+    told = [
+        f"{record['host']} ({', '.join(record['types'])}, run {record['run_id']}, {record['at']})" for record in records
+    ]
     strangers = [record for record in records if record["host"] not in known]
     if strangers:
         files = some_of([str(record["file"]) for record in strangers], 3)
