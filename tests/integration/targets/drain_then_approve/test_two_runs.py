@@ -95,6 +95,7 @@ def test_history_1_a_run_that_slept_over_its_plan(fleet):
     assert fleet.drained_hosts() == []
 
 
+@pytest.mark.long
 def test_history_1_the_other_run_reads_the_host(fleet):
     """Nothing is out, so that the other run begins with what is due first. Who wakes must not go by his old plan."""
     reboot(fleet, 0, notice=1000)
@@ -138,6 +139,7 @@ def test_history_3_a_run_that_never_looks_at_the_host(fleet):
     assert set(fleet.approvals()) == {"E0", "E1"}
 
 
+@pytest.mark.long
 def test_history_5_a_return_that_was_not_finished(fleet):
     """Killed while web-0 comes back: its journal no longer counts as drained, so that its event is not approved so."""
     reboot(fleet, 0, notice=5000)
