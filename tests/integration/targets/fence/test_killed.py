@@ -71,7 +71,9 @@ def wait_for(condition, seconds, what):
 
 
 # One way is enough to see whether a change is safe; each takes most of a minute.
-@pytest.mark.parametrize("way", [WAYS[0], *(pytest.param(way, marks=pytest.mark.long) for way in WAYS[1:])])
+@pytest.mark.parametrize(
+    "way", [WAYS[0], *(pytest.param(*way.values, marks=[*way.marks, pytest.mark.long]) for way in WAYS[1:])]
+)
 def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
     started = tmp_path / "started"
     steps = [
