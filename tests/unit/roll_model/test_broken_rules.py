@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import what_may_go_down_now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import (
+    may_approve_now,
+    what_may_go_down_now,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
     Host,
@@ -17,6 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Note,
     Roll,
     Settings,
+    Verdict,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
 
@@ -141,3 +145,40 @@ def test_what_nobody_shows_any_more_is_down_if_its_mark_says_so(takes_down):
     away = Host("web0", "set", "0", read=False, journal=Journal("me", marks=(mark,)))
     state = group(roll([away, Host("web1", "set", "1")], []))
     assert state.taken_by_events == ({"web0": "R0"} if takes_down else {})
+
+
+def test_what_the_policy_ignores_is_never_approved():
+    ignored = roll([Host("web0", "set", "0")], [event("R0", "web0", action="ignore")])
+    assert may_approve_now("R0", ignored) == Verdict(False, "The policy ignores event R0")
+
+
+@pytest.mark.parametrize(("action", "returned"), [("drain", []), ("ignore", [(("web0",), "")])])
+def test_who_is_drained_for_a_vm_that_vanishes_is_not_brought_back(action, returned):
+    host = Host("web0", "set", "0", journal=drained("R0", "P", types=("Reboot", "Preempt")))
+    state = roll([host], [event("P", "web0", kind="Preempt", action=action)])
+    assert moves(state, "return") == returned
+
+
+@pytest.mark.parametrize(("least", "never"), [(2, False), (3, False), (4, True)])
+def test_what_may_still_be_met_is_not_given_up(least, never):
+    """Three others stay, of which one was read: more may come."""
+    hosts = [Host(f"web{number}", "set", "0", read=number < 2) for number in range(4)]
+    state = roll(hosts, [event("R0", "web0")], settings=Settings(min_in_service=least))
+    (held,) = [move for move in what_may_go_down_now(state) if move.kind == "hold" and move.events]
+    assert (held.never, held.short_of_service) == (never, True)
+
+
+def test_hosts_of_the_same_domain_are_not_in_the_way():
+    hosts = [Host("web0", "set", "0"), Host("web1", "set", "0"), Host("web2", "set", "1")]
+    state = group(roll(hosts, []))
+    assert state.in_the_way(["web0"], ["web1", "web2"]) == ["web2"]
+    # What one event takes down in two domains goes alone.
+    assert state.in_the_way(["web0", "web2"], ["web1"]) == ["web1"]
+
+
+def test_a_journal_without_events_is_worked_on_as_long_as_it_says():
+    """No other host has the same events, as there are none."""
+    journal = Journal("other", drained=True, worked_on_until=NOW + 5)
+    rest = Journal("other", drained=True, worked_on_until=NOW + 50)
+    state = group(roll([Host("web0", "set", "0", journal=journal), Host("web1", "set", "0", journal=rest)], []))
+    assert state.worked_on_until(state.hosts["web0"]) == NOW + 5
