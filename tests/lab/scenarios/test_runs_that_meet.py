@@ -26,8 +26,8 @@ def test_a_redeployed_machine_with_a_fresh_disk(fleet, evidence, figures):
     assert not roll.is_over, roll.output
     shutil.rmtree(machine.root / TRACES)
     roll.wait()
+    # What could be undone was undone; that nobody knows the rest is said.
     assert "Its journal is gone" in " ".join(roll.output.split())
-    assert roll.code != 0
     fleet.wait_until_in_service()
     assert haproxy.statuses(fleet.balancer)["web-0"] == "UP"
     assert (evidence.approvals(), left_drained(fleet)) == ([event_id], [])
@@ -35,7 +35,7 @@ def test_a_redeployed_machine_with_a_fresh_disk(fleet, evidence, figures):
     assert again.code == 0, again.output
     answers = evidence.answers()
     assert answers.failed == []
-    figures.add("redeployed with a fresh disk", f"back in rotation, told, exit code {roll.code}, then 0; {answers}")
+    figures.add("redeployed with a fresh disk", f"back in rotation, and told, exit code {roll.code}; {answers}")
 
 
 def test_two_controllers_with_different_patterns(fleet, evidence, figures):
