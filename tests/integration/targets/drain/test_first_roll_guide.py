@@ -100,7 +100,8 @@ def test_a_host_is_put_back_by_hand(tmp_path, fleet, haproxy, units):
     drain = files["restore_one.yml"].replace("maintenance.azure.restore", "maintenance.azure.drain")
     (tmp_path / "drain_one.yml").write_text(drain)
     event = fleet.add_event(type="Reboot", resources=["web-0"])
-    command = commands[0].replace("web-3", "web-0")
+    (told,) = [command for command in commands if "restore_one" in command]
+    command = told.replace("web-3", "web-0")
     done = do(tmp_path, units, command.replace("restore_one", "drain_one"))
     assert done.code == 0, done.output
     assert (haproxy.states()["web_0"], units.states()) == ("drain", {"nginx": "inactive"})
