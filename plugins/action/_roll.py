@@ -191,7 +191,7 @@ class ActionModule(ActionBase):
             "drain": found["drain"],
             "drain_for": json.dumps(found["drain_for"]),
             "fences": json.dumps(decision["fences"]),
-            "calls": decision["calls"] if found["drain"] or found["back"] else [],
+            "calls": decision["calls"],
         }
 
     def _order(self) -> dict[str, t.Any]:
@@ -237,14 +237,14 @@ class ActionModule(ActionBase):
         batch, self.hosts = self.hosts, list(self.round["orders"])
         self.state["notes"] = self.round.get("notes", [])
         variables = self._variables((*READ, *REGISTERED))
-        self.state, calls = conduct.record(
+        self.state, calls, of_others = conduct.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now
         )
         if found is None:
-            return self._told(calls=calls)
+            return self._told(calls=calls, of_others=of_others)
         again, pause = conduct.goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
         hosts = conduct.left_of_the_batch(self.state, found, batch)
-        return self._told(calls=calls, again=again and bool(hosts), pause=pause, hosts=hosts)
+        return self._told(calls=calls, of_others=of_others, again=again and bool(hosts), pause=pause, hosts=hosts)
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}

@@ -47,6 +47,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     STAYS,
     Fence,
     LeaseCall,
+    NoteData,
     Order,
     Outcome,
     PlanData,
@@ -61,6 +62,8 @@ HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
 # A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
 LONGEST_WAIT_FOR_THE_DEAD = 45
+# Clocks of controllers differ.
+SECONDS_A_NOTE_IS_YOUNG = 300
 # How often the playbook reads all hosts and goes through the batches.
 PASSES = 3
 
@@ -293,7 +296,9 @@ def decide(
     grouping = grouping_of(kept)
     verdicts = verdicts_of(state, answers, "take")
     unleased = verdicts.unleased(grouping)
-    state["notes"] = verdicts.notes(state["notes"])
+    notes_now = verdicts.notes(state["notes"])
+    stale = _stale_notes(state, notes_now, kept, set(batch))
+    state["notes"] = [note for note in notes_now if note["host"] not in stale]
     roll = _model(state, kept, variables, made, wishes, inventory, now)
     found = next_round(made, batch, roll, unleased, state["unasked"])
     fences = {
@@ -301,7 +306,27 @@ def decide(
         for host in (*found["drain"], *found["back"])
     }
     notes = drain_notes(found, state["run_id"], now)
-    return {"round": found, "fences": fences, "calls": calls_for(state, batch, grouping, notes)}
+    calls = calls_for(state, batch, grouping, notes, forget=stale) if notes or stale else []
+    return {"round": found, "fences": fences, "calls": calls}
+
+
+def _stale_notes(
+    state: RunState, notes: Sequence[NoteData], kept: Mapping[str, dict[str, t.Any]], read_now: set[str]
+) -> list[str]:
+    """Hosts in service about which another run has left a note: whoever reads them removes it.
+
+    A host of another batch was read before this run had the lease; a note that is not much older may be newer than it.
+    """
+    remembered = {record["host"] for record in state["records"]}
+    found = []
+    for note in notes:
+        known = kept.get(note["host"])
+        if known is None or note["run"] == state["run_id"] or known["journal"] or note["host"] in remembered:
+            continue
+        fresh = note["host"] in read_now or note["at"] + SECONDS_A_NOTE_IS_YOUNG < known["seen_at"]
+        if known["shows"] is not None and fresh:
+            found.append(note["host"])
+    return list(dict.fromkeys(found))
 
 
 def _model(
@@ -441,8 +466,8 @@ def confirm_approval(
 
 def record(
     state: RunState, orders: Mapping[str, Order], found: Round | None, variables: HostVars, wave: int, now: float
-) -> tuple[RunState, list[LeaseCall]]:
-    """What became of the hosts of a round, and whose notes are of no use any more."""
+) -> tuple[RunState, list[LeaseCall], bool]:
+    """What became of the hosts of a round, whose notes are of no use any more, and whether others have written them."""
     unsent = _not_sent(orders, variables)
     others = _left_to_others(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
@@ -467,8 +492,16 @@ def record(
         "waits_since": (state["waits_since"] or now) if waits else None,
         "slice": _next_slice(state["slice"], orders, variables),
     }
-    forget = [host for host in back if host in noted]
-    return after, calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+    taken_over = {host for host in back if _owner_of(variables[host]) not in ("", state["run_id"])}
+    taken_over |= {note["host"] for note in state["notes"] if note["run"] != state["run_id"] and note["host"] in back}
+    forget = [host for host in back if host in noted or host in taken_over]
+    calls = calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+    return after, calls, bool(taken_over)
+
+
+def _owner_of(variables: Mapping[str, t.Any]) -> str:
+    """Whose journal the host had when it was read last."""
+    return str(((variables.get("maintenance_status") or {}).get("journal") or {}).get("run_id") or "")
 
 
 def _next_slice(before: int, orders: Mapping[str, Order], variables: HostVars) -> int:

@@ -65,6 +65,7 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
         "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
         "journal": _journal_kept(journal, now) if isinstance(journal, dict) else None,
         "service": _text(variables.get("maintenance_service")),
+        "seen_at": now,
     }
 
 

@@ -104,6 +104,27 @@ def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
     assert found["round"]["drain"] == ["web-1"]
 
 
+def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
+    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-1")]))
+    assert found["calls"][0]["forget"] == ["web-1"]
+    # web-2 was read before this run had the lease: a young note may be newer than that.
+    assert decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))[2]["calls"][0]["forget"] == []
+    old = {**note("web-2"), "at": NOW - 301}
+    assert decided([reboot(1)], ["web-1"], answers(notes=[old]))[2]["calls"][0]["forget"] == ["web-2"]
+    # Who is drained keeps it.
+    journal = drained("E1", run="other")
+    found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-1")]), web_1=journal)[2]
+    assert all(call["forget"] == [] for call in found["calls"])
+    assert run["run_id"] == "r"
+
+
+def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
+    known = {"web-0": {**reading("web-0", [], drained("E0", run="other")), "restore_result": {"state": "restored"}}}
+    orders, _pause = _conduct.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    _after, calls, of_others = _conduct.record(a_run(), orders, None, known, 0, NOW)
+    assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
+
+
 def test_a_lease_that_was_lost_means_another_round():
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
     assert _conduct.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
@@ -149,7 +170,7 @@ def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
     _run, known, found = decided([reboot(0)], ["web-0"], answers())
     failed = {"over": False, "unsent": ["E0"], "error": "too old", "refused_by_host": "age"}
     known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
-    after, _calls = _conduct.record(run, orders, found["round"], known, 1, NOW)
+    after, _calls, _of_others = _conduct.record(run, orders, found["round"], known, 1, NOW)
     assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
     assert _conduct.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
     again, pause = _conduct.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
