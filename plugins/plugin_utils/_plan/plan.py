@@ -95,8 +95,15 @@ def make_plan(
     busy_set = {host for seen in to_do for host in seen.hosts}
     busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
     out = set(drained)
-    # What is out comes first: it keeps all other domains of its group waiting.
-    waves = sorted(arrange(busy, host_vars, to_do, limit), key=lambda wave: out.isdisjoint(wave["hosts"]))
+    place = {seen.id: (seen.due, seen.id.casefold()) for seen in to_do}
+
+    def turn(wave: Wave) -> tuple[bool, tuple[float, str]]:
+        """What is out comes first: it keeps all other domains of its group waiting. Then the order of Azure's document,
+        which is the same for every run: two that share a group would wait for each other otherwise.
+        """
+        return out.isdisjoint(wave["hosts"]), min(place[event_id] for event_id in wave["events"])
+
+    waves = sorted(arrange(busy, host_vars, to_do, limit), key=turn)
     # Nothing is done for them; but what has begun for them by their own word is not over.
     begun = {
         host

@@ -255,3 +255,10 @@ def test_uncovered_must_be_one_of_two_words():
 )
 def test_clock(seconds, text):
     assert clock(seconds) == text
+
+
+def test_of_waves_that_are_due_at_once_the_first_in_the_document_goes_first():
+    """Two runs with a part of a group each would wait for each other otherwise."""
+    fleet = {"web-0": host(event("B", "web-0"), domain="0"), "web-1": host(event("a", "web-1"), domain="1")}
+    assert [wave["hosts"] for wave in the_plan(fleet)["waves"]] == [["web-1"], ["web-0"]]
+    assert [wave["hosts"] for wave in the_plan(fleet, drained=["web-0"])["waves"]] == [["web-0"], ["web-1"]]
