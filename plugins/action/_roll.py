@@ -244,7 +244,10 @@ class ActionModule(ActionBase):
             return self._told(calls=calls, of_others=of_others)
         again, pause = conduct.goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
         hosts = conduct.left_of_the_batch(self.state, found, batch)
-        return self._told(calls=calls, of_others=of_others, again=again and bool(hosts), pause=pause, hosts=hosts)
+        held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
+        return self._told(
+            calls=calls, of_others=of_others, again=again and bool(hosts), pause=pause, hosts=hosts, lines=held
+        )
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}
