@@ -30,6 +30,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases imp
     calls_for,
     drain_notes,
     mark_of,
+    taken_away,
     verdicts_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Roll
@@ -423,12 +424,12 @@ def order(
 
 def confirm_drain(state: RunState, decision: Decision, answers: Answers) -> Decision:
     """Only what a majority of the keepers was told is done."""
-    lost = verdicts_of(state, answers, "renew").lost
+    lost = _lost_leases(state, answers)
     found = decision["round"]
-    out = {host for host in (*found["drain"], *found["back"]) if state["lease_of"].get(host, "") in lost}
+    out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
     if not out:
         return decision
-    why = next(iter(lost.values()))
+    why = lost(min(out))
     gone = [entry["id"] for entry in found["events"] if not out.isdisjoint(entry["hosts"])]
     return {
         **decision,
@@ -445,14 +446,22 @@ def confirm_drain(state: RunState, decision: Decision, answers: Answers) -> Deci
     }
 
 
+def _lost_leases(state: RunState, answers: Answers) -> Callable[[str], str]:
+    """Host -> why it has to wait, or nothing."""
+    verdicts, grouping = verdicts_of(state, answers, "renew"), grouping_of(state["kept"])
+    if not verdicts.lost:
+        return lambda _host: ""
+    return lambda host: verdicts.why_lost(host, state, grouping)
+
+
 def confirm_approval(
     state: RunState, orders: dict[str, Order], answers: Answers
 ) -> tuple[dict[str, Order], dict[str, str]]:
     """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
-    lost = verdicts_of(state, answers, "renew").lost
+    lost = _lost_leases(state, answers)
     held: dict[str, str] = {}
     for host, one in orders.items():
-        why = lost.get(state["lease_of"].get(host, ""))
+        why = lost(host)
         sent = [*one["approve_drained"], *one["approve_as_is"]]
         if why and sent:
             held.update(dict.fromkeys(sent, why))
@@ -488,7 +497,7 @@ def record(
         "kept": kept,
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
-        "records": [kept for kept in state["records"] if outcomes.get(kept["host"], {}).get("state") != "restored"],
+        "records": [one for one in state["records"] if outcomes.get(one["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
         "slice": _next_slice(state["slice"], orders, variables),
     }

@@ -32,6 +32,11 @@ class Verdicts:
         """Lease -> why this run does not have it."""
         return {lease: found.msg for lease, found in self.by_lease.items() if not found.held}
 
+    def why_lost(self, host: str, state: RunState, grouping: Grouping) -> str:
+        """Why this host has to wait: its own lease is lost, or another one that its group needs."""
+        group = grouping.group_of.get(host, "")
+        return self.lost.get(state["lease_of"].get(host, ""), "") or self.unleased(grouping).get(group, "")
+
     def unleased(self, grouping: Grouping) -> dict[str, str]:
         """Group -> why nothing is begun there. A group may need several leases."""
         lost = self.lost
@@ -90,8 +95,15 @@ def calls_for(
     return calls
 
 
+def taken_away(found: Round) -> set[str]:
+    """Hosts that nothing but a Preempt or Terminate takes down: they are drained without a lease, and noted nowhere."""
+    others = {host for entry in found["events"] if not entry["vanishing"] for host in entry["hosts"]}
+    return {host for entry in found["events"] if entry["vanishing"] for host in entry["hosts"]} - others
+
+
 def drain_notes(found: Round, run_id: str, now: float) -> list[NoteData]:
     kinds = {entry["id"]: str(entry["type"]) for entry in found["events"]}
+    unnoted = taken_away(found)
     return [
         {
             "host": host,
@@ -102,7 +114,7 @@ def drain_notes(found: Round, run_id: str, now: float) -> list[NoteData]:
             "mark": None,
         }
         for host in found["drain"]
-        if found["drain_for"].get(host)
+        if found["drain_for"].get(host) and host not in unnoted
     ]
 
 

@@ -126,16 +126,6 @@ class Host:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lease:
-    """What a run knows about the lease of a group. It never concludes from its own clock that it still has it."""
-
-    group: str
-    held: bool = False
-    # The keepers that can't be reached, where that is so many that no majority is left.
-    lost_keepers: tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
 class Settings:
     overlap: str = "wait"
     # A number of hosts, or a share such as "50%" of the hosts of the service.

@@ -227,3 +227,34 @@ def test_where_steps_leave_records():
     }
     found = places_of("abc", lambda host: variables[host], lambda _host, value: resolved.get(value, value))
     assert found == {"a": [RecordsPlace("lb-1", "/own")], "b": [RecordsPlace("lb-2", "/var/b/records")]}
+
+
+@pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
+def test_a_vm_that_is_taken_away_is_drained_whoever_has_the_lease(kind):
+    """Its notice is too short to wait for anybody; an approval still needs the lease."""
+    taken = {**reboot(0), "type": kind}
+    run, _known, found = decided([taken, reboot(1)], ["web-0", "web-1"], answers(held=False))
+    confirmed = _conduct.confirm_drain(run, found, answers(held=False))["round"]
+    assert (confirmed["drain"], list(confirmed["held"])) == (["web-0"], ["E1"])
+    # Also beside one that needs the lease, where it is lost in between.
+    run, _known, found = decided([taken, {**reboot(1), "resources": ["web-1"]}], ["web-0", "web-1"], answers())
+    confirmed = _conduct.confirm_drain(run, found, answers(held=False))["round"]
+    assert confirmed["drain"] == ["web-0"]
+
+
+def test_a_group_that_needs_two_leases_needs_both():
+    """One of its hosts has a delivery group in the inventory, and readings show that the other belongs to it."""
+    events = [reboot(0)]
+    known = {host: reading(host, events) for host in ("web-0", "web-1")}
+    del known["web-1"]["maintenance_delivery_group"]
+    state = _conduct.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
+    run = _conduct.plan(state, known, wishes(), INVENTORY, NOW)
+    both = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers()["set"]["web-1"]}}
+    batch = {"web-0": known["web-0"]}
+    found = _conduct.decide(run, batch, wishes(), INVENTORY, both, NOW)
+    assert {call["group"] for call in found["calls"]} == {"set", ""}
+    renewed = {"set": {"web-0": {**both["set"]["web-0"], "renewed": True}}}
+    kept = {**renewed, "": {"web-1": {**both[""]["web-1"], "renewed": True}}}
+    assert _conduct.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
+    lost = {**renewed, "": {"web-1": answers(held=False)["set"]["web-1"]}}
+    assert _conduct.confirm_drain(run, found, lost)["round"]["drain"] == []
