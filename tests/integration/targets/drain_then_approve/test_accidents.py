@@ -198,15 +198,29 @@ def test_another_run_has_the_lease(fleet):
     for event in fleet.simulator.events():
         fleet.simulator.cancel(event["id"])
     fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
-    # As a run of an earlier version of the collection would have left it, on another controller.
-    lock = {"run_id": "other", "user": "u", "host": "h", "note": "", "controller": "c", "pid": 1, "process_start": "1"}
-    lock["taken_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    lock["expires_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
-    for host in fleet.domain_of:
-        (fleet.folder / f"{host}.lock").write_text(json.dumps(lock))
+    give_the_lease_to_another_run(fleet)
     run = fleet.roll("-e", "approve_wait_timeout=5")
     assert run.code == 2, run.output
     assert fleet.count("restore", "web-0") == 1
     assert fleet.drained_hosts() == []
     assert fleet.count("drain", "web-1") == 0
     assert "Not begun: event E9, as Another run is at work" in " ".join(run.output.split())
+
+
+def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
+    fleet.simulator.add_event(id="P", type="Preempt", resources=["web-1"], notice=120, dwell=1)
+    give_the_lease_to_another_run(fleet)
+    fleet.roll("-e", "approve_wait_timeout=5")
+    assert fleet.count("drain", "web-1") == 1
+    assert fleet.count("restore", "web-1") == 0
+    # To start it before its time still needs the lease.
+    assert fleet.approvals() == []
+
+
+def give_the_lease_to_another_run(fleet):
+    """As a run of an earlier version of the collection would have left it, on another controller."""
+    lock = {"run_id": "other", "user": "u", "host": "h", "note": "", "controller": "c", "pid": 1, "process_start": "1"}
+    lock["taken_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    lock["expires_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
+    for host in fleet.domain_of:
+        (fleet.folder / f"{host}.lock").write_text(json.dumps(lock))
