@@ -28,6 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import con
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import foreign_records, with_records
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RunState
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import goes_on, left_of_the_batch
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
 
 DEEDS = (
@@ -242,8 +243,8 @@ class ActionModule(ActionBase):
         )
         if found is None:
             return self._told(calls=calls, of_others=of_others)
-        again, pause = conduct.goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
-        hosts = conduct.left_of_the_batch(self.state, found, batch)
+        again, pause = goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
+        hosts = left_of_the_batch(self.state, found, batch)
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
         return self._told(
             calls=calls, of_others=of_others, again=again and bool(hosts), pause=pause, hosts=hosts, lines=held

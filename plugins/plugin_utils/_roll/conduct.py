@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import secrets
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
@@ -54,19 +53,16 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     PlanData,
     RunState,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import SHORTEST_PAUSE, in_slices, next_slice
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import wrapped
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
-# A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
-SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
 # A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
 LONGEST_WAIT_FOR_THE_DEAD = 45
 # Clocks of controllers differ.
 SECONDS_A_NOTE_IS_YOUNG = 300
-# How often the playbook reads all hosts and goes through the batches.
-PASSES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,19 +268,6 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> 
         "calls": calls,
         "hosts": in_slices(state, batch),
     }
-
-
-def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
-    """As many of these hosts as are done while their reading is fresh; hosts that one event names stay together."""
-    if not state["slice"]:
-        return list(hosts)
-    chosen: set[str] = set()
-    linked = [set(entry["hosts"]) for entry in state["events"].values()]
-    for host in hosts:
-        if len(chosen) >= state["slice"]:
-            break
-        chosen |= {host}.union(*(one for one in linked if host in one))
-    return [host for host in hosts if host in chosen]
 
 
 def decide(
@@ -499,7 +482,7 @@ def record(
         "notes": [note for note in state["notes"] if note["host"] not in back],
         "records": [one for one in state["records"] if outcomes.get(one["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
-        "slice": _next_slice(state["slice"], orders, variables),
+        "slice": next_slice(state["slice"], orders, variables),
     }
     taken_over = {host for host in back if _owner_of(variables[host]) not in ("", state["run_id"])}
     taken_over |= {note["host"] for note in state["notes"] if note["run"] != state["run_id"] and note["host"] in back}
@@ -511,34 +494,6 @@ def record(
 def _owner_of(variables: Mapping[str, t.Any]) -> str:
     """Whose journal the host had when it was read last."""
     return str(((variables.get("maintenance_status") or {}).get("journal") or {}).get("run_id") or "")
-
-
-def _next_slice(before: int, orders: Mapping[str, Order], variables: HostVars) -> int:
-    """Half as many, where hosts refused for the age of their reading alone."""
-    refused = [
-        host
-        for host in orders
-        if (variables[host].get("drain_result") or {}).get("refused") == "age"
-        or (variables[host].get("approve_result") or {}).get("refused_by_host") == "age"
-    ]
-    return max(1, len(orders) // 2) if refused else before
-
-
-def left_of_the_batch(state: RunState, found: Round, batch: Sequence[str]) -> list[str]:
-    """The hosts of the next round: those that are not through, as many as go in one."""
-    waiting = {host for entry in _entries(state) if entry["id"] in found["held"] for host in entry["hosts"]}
-    through = {
-        host
-        for host, outcome in state["outcomes"].items()
-        if outcome["number_of_pass"] == state["number_of_pass"]
-        and outcome["state"] in ("restored", "passed", "vanished")
-        and host not in waiting
-    }
-    return in_slices(state, [host for host in batch if host not in through])
-
-
-def _entries(state: RunState) -> list[PlanData]:
-    return [entry for wave in state["plan"]["waves"] for entry in wave["events"]]
 
 
 def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str]:
@@ -565,31 +520,6 @@ def _left_to_others(orders: Mapping[str, Order], variables: HostVars) -> list[st
         orders[host]["stays"] = True
         orders[host]["restore"] = False
     return found
-
-
-def goes_on(
-    state: RunState, found: Round, seen: Sequence[str], batch: Sequence[str], wishes: Wishes, now: float
-) -> tuple[bool, int]:
-    """Whether the batch has another round, and how long to pause before it. `seen` were in this one."""
-    bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
-    if bad and not wishes.continue_after_failure:
-        return False, 0
-    since = state["waits_since"]
-    if since is None:
-        # With slices there are hosts whose turn comes only now.
-        return found["again"] or not set(seen).issuperset(left_of_the_batch(state, found, batch)), 0
-    if not (found["again"] or found["waits"]) or _own_hosts_come_first(state, found, batch):
-        return False, 0
-    patience = wishes.healthy_timeout if found["waits_for_service"] else wishes.patience
-    if now - since >= patience:
-        return False, 0
-    return True, SHORTEST_PAUSE + secrets.randbelow(LONGEST_PAUSE - SHORTEST_PAUSE + 1)
-
-
-def _own_hosts_come_first(state: RunState, found: Round, batch: Sequence[str]) -> bool:
-    """What is waited for is this run's own to do, in another batch: then this one comes up again in the next pass."""
-    others = set(state["hosts"]) - set(batch)
-    return state["number_of_pass"] < PASSES and bool(found["waits_for"]) and others.issuperset(found["waits_for"])
 
 
 def return_leftovers(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import RecordsPlace, places_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
     foreign_records,
     remembered_only,
@@ -172,16 +173,16 @@ def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
     known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
     after, _calls, _of_others = _conduct.record(run, orders, found["round"], known, 1, NOW)
     assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
-    assert _conduct.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
-    again, pause = _conduct.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
+    assert _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
+    again, pause = _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
     assert (again, pause) == (False, 0)
 
 
 def test_hosts_that_one_event_names_stay_in_one_slice():
     event = {**reboot(0), "resources": ["web-0", "web-2"]}
     run = {**a_run(events=[event, reboot(1)]), "slice": 1}
-    assert _conduct.in_slices(run, HOSTS) == ["web-0", "web-2"]
-    assert _conduct.in_slices({**run, "slice": 0}, HOSTS) == list(HOSTS)
+    assert _turns.in_slices(run, HOSTS) == ["web-0", "web-2"]
+    assert _turns.in_slices({**run, "slice": 0}, HOSTS) == list(HOSTS)
 
 
 PLACE = RecordsPlace("lb", "/records")
