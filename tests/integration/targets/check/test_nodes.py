@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import re
-import threading
 
 import pytest
 from ansible_run import inventory
 from check_run import check
+from kubernetes_api import kubeconfig, served
 from other_collections import collections_path
 
 MINE = {"host": "forgotten", "run_id": "run-9", "events": ["E-1"], "before": {"cordoned": False}}
@@ -50,41 +49,18 @@ def methods():
 
 @pytest.fixture(scope="module")
 def cluster(methods):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def reply(self):
-            methods.append(self.command)
-            document = answer(self.path)
-            text = json.dumps(document or {"kind": "Status", "apiVersion": "v1", "code": 404}).encode()
-            self.send_response(404 if document is None else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    def noted(method, path, _body):
+        methods.append(method)
+        return answer(path)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = reply  # noqa: N815
-
-        def log_message(self, *_unused):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with served(noted) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory, cluster):
     folder = tmp_path_factory.mktemp("nodes")
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": cluster}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    (folder / "kubeconfig").write_text(json.dumps(config))
+    (folder / "kubeconfig").write_text(kubeconfig(cluster))
     (folder / "drained.json").write_text(json.dumps(JOURNAL))
     (folder / "drained.json").chmod(0o600)
     step = {"node": "{{ inventory_hostname }}", "kubeconfig": f"{folder}/kubeconfig"}

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import re
 import subprocess
-import threading
 
 import pytest
 from ansible_run import environment, inventory, play
+from kubernetes_api import kubeconfig, served
 from other_collections import collections_path
 
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
@@ -90,40 +89,9 @@ def has_collection(folder):
 @pytest.fixture
 def cluster(tmp_path):
     double = Cluster()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def reply(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            document = double.answer(self.command, self.path, body)
-            text = json.dumps(document or {"kind": "Status", "apiVersion": "v1", "code": 404}).encode()
-            self.send_response(404 if document is None else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_GET = do_POST = do_PATCH = do_DELETE = reply  # noqa: N815
-
-        def log_message(self, *_unused):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    (tmp_path / "kubeconfig").write_text(
-        json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
-                "users": [{"name": "u", "user": {}}],
-                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-                "current-context": "x",
-            }
-        )
-    )
-    yield double
-    server.shutdown()
-    server.server_close()
+    with served(double.answer) as address:
+        (tmp_path / "kubeconfig").write_text(kubeconfig(address))
+        yield double
 
 
 def hosts(folder, *names):
