@@ -8,8 +8,9 @@
 PYTHON ?= python3
 # For test-matrix: some ansible-core versions only, such as CORES="2.16 2.21".
 CORES ?=
-# For test-fresh: what is made there.
+# For test-fresh: what is made there, and as whom.
 FRESH ?= test
+FRESH_AS ?= root,someone
 # Processes for pytest.
 export JOBS ?= 2
 # More options for pytest, such as ARGS="-k incarnation -x".
@@ -27,8 +28,8 @@ unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
 PYTEST := .venv/bin/python -m pytest -n $(JOBS)
-# Tests of whole runs spend half of their time waiting.
-PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 2)
+# Tests of whole runs spend most of their time waiting. Who has nothing left takes over from others.
+PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 4) --dist worksteal
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
 
@@ -40,31 +41,37 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: test-unit test-integration ## All checks below but the matrix
-	@$(MAKE) --no-print-directory .venv/docs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs sanity importer
+test: test-unit test-runs ## What decides whether a change is safe
+	@$(MAKE) --no-print-directory .venv/lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint sanity-first
 	@echo "make test: all passed"
+
+.PHONY: test-all
+test-all: test test-rest ## Everything but the matrix, the fresh machine and the lab
+	@$(MAKE) --no-print-directory .venv/docs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target docs importer sanity
+	@echo "make test-all: all passed"
 
 .PHONY: test-unit
 test-unit: .venv/test mirror ## Unit tests
 	$(PYTEST) tests/unit $(ARGS)
 
-.PHONY: test-integration
-test-integration: .venv/test mirror ## Real ansible-playbook runs against the simulator
-	$(PYTEST_RUNS) --dist loadfile -m "not long" tests/integration/targets $(ARGS)
+.PHONY: test-runs
+test-runs: .venv/test mirror ## Real ansible-playbook runs against the simulator
+	$(PYTEST_RUNS) -m "not rest" tests/runs $(ARGS)
 
-.PHONY: test-long
-test-long: .venv/test mirror ## Whole rolls with kills and accidents; minutes, so not part of `make test`
-	$(PYTEST) -m long tests/integration/targets $(ARGS)
+.PHONY: test-rest
+test-rest: .venv/test .build/rulebook/made mirror ## AWX by its double, the browser, the demo, the guides, check and report: not part of `make test`
+	$(PYTEST_RUNS) -m rest tests/runs $(ARGS)
 
 .PHONY: test-matrix
-test-matrix: .venv/runtime mirror ## Unit and integration tests on every ansible-core that the Pythons here allow
+test-matrix: .venv/runtime mirror ## Unit tests and runs on every ansible-core that the Pythons here allow
 	.venv/bin/python tests/tools/matrix.py $(CORES)
 
 # FRESH=test-unit tries less.
 .PHONY: test-fresh
 test-fresh: lab-possible .venv/runtime ## `make test` on a fresh Debian with Python, make and git only; as root, many minutes
-	PYTHONPATH=tests .venv/bin/python -m lab.fresh $(FRESH)
+	PYTHONPATH=tests .venv/bin/python -m lab.fresh $(FRESH_AS) $(FRESH)
 
 # The hooks of pre-commit are the lint-* targets, so a commit is checked by what `make test` runs.
 .PHONY: lint
@@ -79,6 +86,10 @@ lint-ruff: .venv/lint ## Style and format of the Python code
 .PHONY: lint-mypy
 lint-mypy: .venv/lint mirror ## Types of the controller's code
 	.venv/bin/mypy $(addprefix $(MIRROR)/,$(wildcard $(addprefix plugins/,action filter inventory plugin_utils)))
+
+.PHONY: lint-imports
+lint-imports: .venv/lint mirror ## Who may import whom
+	PYTHONPATH=.build .venv/bin/lint-imports --cache-dir .build/importlinter
 
 .PHONY: lint-ansible
 lint-ansible: .venv/lint mirror ## ansible-lint, which also runs yamllint
@@ -97,11 +108,21 @@ docs: .venv/docs mirror ## The guides and a reference page for everything, as a 
 lint-patterns: .venv/lint ## Patterns for AWX, by their published schema
 	.venv/bin/python tests/tools/check_patterns.py extensions/patterns .build/pattern-schema
 
+ANSIBLE_TEST = PATH="$(CURDIR)/.venv/bin:$(CURDIR)/.build/pythons:$$PATH" ansible-test sanity --color no
+# The options of a module in PowerShell are asked of a PowerShell; without one all else is looked at.
+WITHOUT_POWERSHELL = $(if $(shell command -v pwsh),,--exclude plugins/modules/_windows_host.ps1)
+
 .PHONY: sanity
 sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
 	@.venv/bin/python tests/tools/get_pip.py
 	@.venv/bin/python tests/tools/pythons.py .build/pythons
-	cd $(MIRROR) && PATH="$(CURDIR)/.venv/bin:$(CURDIR)/.build/pythons:$$PATH" ansible-test sanity --color no
+	cd $(MIRROR) && $(ANSIBLE_TEST) --skip-test validate-modules $(SANITY)
+	cd $(MIRROR) && $(ANSIBLE_TEST) --test validate-modules $(WITHOUT_POWERSHELL)
+
+# Whether every Python can read it, and documentation and options fit together. The others make an environment each.
+.PHONY: sanity-first
+sanity-first: SANITY := --test compile
+sanity-first: sanity ## The part of it that decides whether a change is safe
 
 .PHONY: importer
 importer: .venv/lint mirror ## Build, install and import the tarball as Galaxy does
@@ -124,7 +145,7 @@ lab-possible:
 	@HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) tests/lab/requirements.py
 
 .PHONY: mutants
-mutants: .venv/mutants ## Breaks of the code that no test notices; hours, or less with ARGS="--share 10 --of decisions"
+mutants: .venv/mutants ## Breaks of the decisions that no test notices; some minutes. Of the simulator with ARGS="--of simulator"
 	nice .venv/bin/python tests/tools/mutants.py $(ARGS) .build/mutants
 
 .PHONY: bench
@@ -168,6 +189,12 @@ $(VENV):
 PIP_CONF := .build/home/.config/pip/pip.conf
 $(PIP_CONF): $(VENV)
 	@HOME="$(USER_HOME)" .venv/bin/python tests/tools/pip_conf.py $@
+
+# ansible-rulebook wants its own versions of what the tools here want, too.
+.build/rulebook/made: tests/requirements-rulebook.txt $(PIP_CONF)
+	.venv/bin/python -m venv .build/rulebook
+	.build/rulebook/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
 
 .venv/runtime: $(PIP_CONF) requirements.txt
 .venv/test: .venv/runtime

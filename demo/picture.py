@@ -34,7 +34,7 @@ NOTICE = "".join(line[2:] + "\n" for line in Path(__file__).read_text(encoding="
 FRAME = """<!--
 {notice}-->
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">
-<title>The time line of a roll over {count} VMs</title>
+<title>The time line of a run over {count} VMs</title>
 <style>{style}</style>
 <rect x=".5" y=".5" width="{inner}" height="{tall}" rx="12" class="card"/>
 {parts}
@@ -76,7 +76,7 @@ class Drawing:
         bottom = TOP + lanes * LANE + len(self.waves) * GAP
         height = bottom + 44
         count, events = len(self.run["hosts"]), len(self.run["events"])
-        self.text(28, 38, f"A roll: {count} VMs, {events} events, one update domain after the other", "ink title")
+        self.text(28, 38, f"A run: {count} VMs, {events} events, one update domain after the other", "ink title")
         self.text(28, 58, "From a run of the demo, where ten minutes of Azure take five seconds", "quiet small")
         self.axis(bottom)
         y = TOP
@@ -119,7 +119,7 @@ class Drawing:
 
     def legend(self, y: float) -> None:
         x = LEFT
-        for style, words in (("out", "drained"), ("event", "approved: Azure at work"), ("back", "restored")):
+        for style, words in (("out", "drained"), ("event", "approved: Azure at work"), ("back", "returned to service")):
             self.parts.append(f'<rect x="{x}" y="{y - 8}" width="18" height="8" rx="4" class="{style}"/>')
             self.text(x + 26, y, words, "quiet small")
             x += 26 + 7 * len(words) + 24

@@ -156,7 +156,7 @@ def sum_up(done: dict[str, Any], seconds: float) -> None:
     say(
         f"Done in {seconds:.0f} seconds. {'All is well.' if done['ok'] else 'Something went wrong, see above.'}",
         f"{len(done['hosts'])} VMs went through {len(done['events'])} events, one update domain after the other.",
-        f"Drained first, restored afterwards: {hosts('restored')}",
+        f"Drained first, returned to service afterwards: {hosts('restored')}",
         f"Frozen for five seconds, which needs no drain: {hosts('passed')}",
         f"Azure was told {len(approved)} times to go ahead, each time by one VM, when all that it names were ready.",
         f"The simulator is stopped, nothing is left running. All that was written is in {short(SCRATCH)}:",

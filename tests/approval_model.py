@@ -13,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
-    Reading,
+    DocumentReading,
     Sent,
     Unanswered,
     Unreachable,
@@ -57,7 +57,7 @@ class World:
                     event["EventStatus"] = "Started"
         document = {"DocumentIncarnation": 1, "Events": copy.deepcopy(self.events)}
         status = build_status(understand_document(document), None, 0.0, vm_name)
-        return Reading({**status, "endpoint": "http://model"}, json.dumps(document), vm_name)
+        return DocumentReading({**status, "endpoint": "http://model"}, json.dumps(document), vm_name)
 
     def take(self, host, event_ids):
         for event_id in event_ids:

@@ -9,6 +9,7 @@ What a run did is judged by these diaries, by the journals and by the simulator'
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -18,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import ansible_run
-from simulator_process import Simulator
+from patience import wait_until
+from simulator_process import Simulator, control_command
+
+# Two before the approval, and one to see what came of it.
+LOOKS_OF_WHO_WAITS = 8
 
 
 class RollFleet:
@@ -37,6 +42,8 @@ class RollFleet:
             groups = {}
         self.simulator = Simulator({"vms": vms, "groups": groups}, **settings)
         self.host_vars: dict[str, dict[str, Any]] = {name: {} for name in self.domain_of}
+        # More of the environment of every run.
+        self.settings: dict[str, str] = {}
 
     def __enter__(self) -> RollFleet:
         return self
@@ -46,12 +53,23 @@ class RollFleet:
 
     def event_per_domain(self, **event: Any) -> None:
         for domain in sorted(set(self.domain_of.values())):
-            names = [name for name, own in self.domain_of.items() if own == domain]
-            self.simulator.add_event(**{"id": f"E{domain}", "type": "Reboot", "resources": names, "dwell": 1, **event})
+            self.event_of_domain(domain, **event)
+
+    def event_of_domain(self, domain: str, **event: Any) -> None:
+        names = [name for name, own in self.domain_of.items() if own == domain]
+        self.simulator.add_event(**{"id": f"E{domain}", "type": "Reboot", "resources": names, "dwell": 1, **event})
 
     def note(self, word: str, host: str) -> list[str]:
         """A command that writes into the diary."""
         return ["sh", "-c", f'echo "{word} {host} $(date +%s.%N)" >> {self.diary}']
+
+    def noted_step(self, host: str) -> dict[str, Any]:
+        """A step that does nothing but write into the diary."""
+        return {"command": {"drain": self.note("drain", host), "restore": self.note("restore", host)}}
+
+    def control_command(self, path: str, body: dict[str, Any] | None = None) -> list[str]:
+        """A command that asks something of the simulator, so that a step decides when it happens."""
+        return control_command(self.simulator, path, body)
 
     def journal(self, host: str) -> Path:
         return self.folder / f"{host}.json"
@@ -64,9 +82,7 @@ class RollFleet:
                     "maintenance_endpoint": self.simulator.endpoints.get(host, ""),
                     "drain_journal": str(self.journal(host)),
                     "maintenance_lock_path": str(self.folder / f"{host}.lock"),
-                    "drain_steps": [
-                        {"command": {"drain": self.note("drain", host), "restore": self.note("restore", host)}}
-                    ],
+                    "drain_steps": [self.noted_step(host)],
                     **variables,
                 }
                 # Also hosts that are no VM of the simulator, and have an endpoint of their own.
@@ -77,15 +93,22 @@ class RollFleet:
     def command(self, *arguments: str) -> list[str]:
         return ["ansible-playbook", "-i", str(self.inventory()), "maintenance.azure.drain_then_approve", *arguments]
 
-    def roll(self, *arguments: str, timeout: float = 300, **environment: str) -> ansible_run.Run:
-        settings = {"ANSIBLE_SHOW_CUSTOM_STATS": "1", "ANSIBLE_PIPELINING": "1", **environment}
+    def roll(self, *arguments: str, timeout: float = 600, **environment: str) -> ansible_run.Run:
+        settings = {"ANSIBLE_SHOW_CUSTOM_STATS": "1", "ANSIBLE_PIPELINING": "1", **self.settings, **environment}
         return ansible_run.run(self.folder, self.command(*arguments), timeout, **settings)
 
     def start(self, name: str, *arguments: str) -> StartedRoll:
         """A run in the background, with a log of its own."""
         return StartedRoll(self, name, arguments)
 
-    def roll_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 120) -> None:
+    def roll_and_when(self, condition: Any, deed: Any, *arguments: str) -> ansible_run.Run:
+        """A whole run, in which something happens as soon as the condition holds."""
+        with self.start("whole", *arguments) as run:
+            run.wait_for(condition)
+            deed()
+            return run.result()
+
+    def roll_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 300) -> None:
         """Start a run and kill it, with all its workers, as soon as the condition holds."""
         with self.start("killed", *arguments) as run:
             run.wait_for(condition, timeout)
@@ -97,6 +120,21 @@ class RollFleet:
     def is_noted(self, host: str) -> bool:
         """The keepers know that the host is about to be drained."""
         return any(note["host"] == host for keeper in self.domain_of for note in self.lease(keeper).get("notes", ()))
+
+    def is_noted_and_nobody_writes(self, host: str) -> bool:
+        """As is_noted, and no command on a lock host is under way that would stop together with the run."""
+        return self.is_noted(host) and self._nobody_writes()
+
+    def _nobody_writes(self) -> bool:
+        # The folder of a lock file is locked while it is written; here all hosts have the same.
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(folder)
+        return True
 
     # -- what happened, from the outside
 
@@ -115,6 +153,16 @@ class RollFleet:
 
     def approved_at(self) -> dict[str, float]:
         return {event_id: line["time"] for line in self.simulator.log() for event_id in line["approved"]}
+
+    def was_sent(self) -> bool:
+        """Somebody has tried to approve something, whatever came of it."""
+        return any(line["method"] == "POST" for line in self.simulator.log())
+
+    def is_drained_and_waits(self, host: str, service: Simulator | None = None) -> bool:
+        """The run has looked so often since the drain that it must have decided, and waits for Azure."""
+        drained = [at for word, name, at in self.notes() if (word, name) == ("drain", host)]
+        asked = [line for line in (service or self.simulator).log() if line["vm"] == host and line["method"] == "GET"]
+        return bool(drained) and sum(line["time"] > drained[-1] for line in asked) >= LOOKS_OF_WHO_WAITS
 
     def drained_hosts(self) -> list[str]:
         return [host for host in self.domain_of if self.journal(host).exists()]
@@ -174,9 +222,10 @@ class StartedRoll:
 
     def __init__(self, fleet: RollFleet, name: str, arguments: tuple[str, ...]) -> None:
         self.path = fleet.folder / f"{name}.log"
-        environment = ansible_run.environment(
-            fleet.folder, ANSIBLE_PIPELINING="1", RESULTS_FILE=str(fleet.folder / f"{name}.jsonl")
-        )
+        self.results = fleet.folder / f"{name}.jsonl"
+        self.started = time.monotonic()
+        settings = {"ANSIBLE_PIPELINING": "1", "ANSIBLE_SHOW_CUSTOM_STATS": "1", "RESULTS_FILE": str(self.results)}
+        environment = ansible_run.environment(fleet.folder, **settings, **fleet.settings)
         with self.path.open("wb") as log:
             self.process = subprocess.Popen(
                 fleet.command(*arguments),
@@ -200,12 +249,13 @@ class StartedRoll:
     def output(self) -> str:
         return self.path.read_text()
 
-    def wait_for(self, condition: Any, timeout: float = 120) -> None:
-        ends = time.monotonic() + timeout
-        while not condition():
-            assert self.process.poll() is None, f"ended too early: {self.output}"
-            assert time.monotonic() < ends, f"never came to it: {self.output}"
-            time.sleep(0.02)
+    def wait_for(self, condition: Any, timeout: float = 300) -> None:
+        def now_or_never() -> bool:
+            holds = condition()
+            assert holds or self.process.poll() is None, f"ended too early: {self.output}"
+            return bool(holds)
+
+        wait_until(now_or_never, lambda: self.output, timeout)
 
     def stop(self) -> None:
         """A laptop that sleeps."""
@@ -219,5 +269,12 @@ class StartedRoll:
         self.process.kill()
         self.process.wait()
 
-    def end(self, timeout: float = 300) -> int:
+    def end(self, timeout: float = 600) -> int:
         return self.process.wait(timeout)
+
+    def result(self, timeout: float = 600) -> ansible_run.Run:
+        """What came of it, when it has ended."""
+        code = self.end(timeout)
+        return ansible_run.Run(
+            code, self.output, ansible_run.read_results(self.results), time.monotonic() - self.started
+        )

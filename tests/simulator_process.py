@@ -10,16 +10,18 @@ with Simulator({"vms": [{"name": "web-0"}]}, speed=60) as simulator:
 
 from __future__ import annotations
 
+import abc
 import http.client
 import json
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from patience import wait_until
 
 PROGRAM = Path(__file__).resolve().parent.parent / "roles" / "simulator" / "files" / "metadata_simulator"
 EVENTS_PATH = "/metadata/scheduledevents"
@@ -122,18 +124,39 @@ class SimulatorControl:
         """Back to the start of the simulated time: no faults, no log, the events of the fleet file."""
         self.call("POST", "/reset")
 
-    def wait_for(self, event_id: str, status: str, timeout: float = 10) -> Any:
+    def wait_for(self, event_id: str, status: str, timeout: float = 60) -> Any:
         """Waits until the event is Scheduled, Started, Finished or Cancelled."""
-        ends = time.monotonic() + timeout
-        while time.monotonic() < ends:
-            event = self.event(event_id)
-            if event["status"] == status:
-                return event
-            time.sleep(0.02)
-        raise AssertionError(f"event {event_id} is {self.event(event_id)['status']}, not {status}, after {timeout} s")
+        wait_until(lambda: self.event(event_id)["status"] == status, lambda: str(self.event(event_id)), timeout)
+        return self.event(event_id)
 
 
-class Simulator(SimulatorControl):
+def control_command(simulator: SimulatorControl, path: str, body: dict[str, Any] | None = None) -> list[str]:
+    """A command that asks something of the control interface, for a step or a task that says when it happens."""
+    ask_it = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], data=sys.argv[2].encode())"
+    return [sys.executable, "-c", ask_it, simulator.control + path, json.dumps(body or {})]
+
+
+class SimulatorClient(SimulatorControl, abc.ABC):
+    """And what a VM of its fleet would do."""
+
+    @abc.abstractmethod
+    def ask(self, vm: str, path: str, method: str = "GET", body: Any = None, **more: Any) -> Answer:
+        """A request of this VM to its metadata service."""
+
+    def read(self, vm: str, version: str = NEWEST, **more: Any) -> Answer:
+        return self.ask(vm, f"{EVENTS_PATH}?api-version={version}", **more)
+
+    def document(self, vm: str, version: str = NEWEST) -> Any:
+        answer = self.read(vm, version)
+        assert answer.status == 200, answer
+        return answer.json
+
+    def approve(self, vm: str, *event_ids: str, version: str = NEWEST, **more: Any) -> Answer:
+        body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}
+        return self.ask(vm, f"{EVENTS_PATH}?api-version={version}", "POST", body, **more)
+
+
+class Simulator(SimulatorClient):
     """A running simulator; ends with the `with` block, and also when the process that began it dies."""
 
     def __init__(
@@ -233,15 +256,3 @@ class Simulator(SimulatorControl):
     def ask(self, vm: str, path: str, method: str = "GET", body: Any = None, **more: Any) -> Answer:
         """A request to the metadata service of a VM, with the Metadata header unless `headers` says otherwise."""
         return ask(self.endpoint(vm) + path, method, body, **{"headers": METADATA, **more})
-
-    def read(self, vm: str, version: str = NEWEST, **more: Any) -> Answer:
-        return self.ask(vm, f"{EVENTS_PATH}?api-version={version}", **more)
-
-    def document(self, vm: str, version: str = NEWEST) -> Any:
-        answer = self.read(vm, version)
-        assert answer.status == 200, answer
-        return answer.json
-
-    def approve(self, vm: str, *event_ids: str, version: str = NEWEST, **more: Any) -> Answer:
-        body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}
-        return self.ask(vm, f"{EVENTS_PATH}?api-version={version}", "POST", body, **more)

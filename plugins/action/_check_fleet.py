@@ -14,14 +14,19 @@ import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import Asked, check_all
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import lines_of, make_report, summary_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import (
+    lines_of,
+    make_check_report,
+    summary_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_fleet_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, RehearsalSettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber, secrets_in
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # What check_host has registered.
 RESULT = "__check_host"
@@ -42,6 +47,7 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = False
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=check_fleet_options())
@@ -59,12 +65,12 @@ class ActionModule(ActionBase):
             machines=plain(options["machines"]),
             leases=plain(options["leases"]),
             known=[str(host) for host in hostvars],
-            settings=Settings(plain(policy), options["max_at_once"], options["min_in_service"]),
+            settings=RehearsalSettings(plain(policy), options["max_at_once"], options["min_in_service"]),
             asked=Asked(options["asked_service"], options["asked_facts"]),
             not_before=iso_time(time.time() + NOTICE),
         )
         scrubber = Scrubber(text for host in hosts for text in secrets_in(_raw(hostvars, host)))
-        report = make_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)
+        report = make_check_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)
         if options["report"] and not self._task.check_mode:
             _write(Path(options["report"]).expanduser().absolute(), report)
         told = {"verdict": report["verdict"], "summary": summary_of(report), "lines": lines_of(report)}

@@ -10,8 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     Answers,
@@ -26,13 +25,19 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps_of_host import steps_of_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_journal_folder, about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 TAKES_PYTHON = "Install python3 on the host"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")
 
 
 class ActionModule(MachineAction):
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -44,6 +49,7 @@ class ActionModule(MachineAction):
             "nodes": [],
             "journal": None,
             "journal_problem": "",
+            "knows_journal": False,
             "watcher": {},
             "status": None,
             "not_seen": [],
@@ -72,7 +78,7 @@ class ActionModule(MachineAction):
         self.findings += about_way(way)
         if found is None:
             self.findings += about_steps
-            self._say_what_takes_python("takes Python" if way.shell == "sh" else "is not done with PowerShell yet")
+            self._look_without_python(options, task_vars)
         else:
             self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
             self.findings.append(_service.about_clock_of_host(self._offset(found)))
@@ -88,9 +94,25 @@ class ActionModule(MachineAction):
         if options["ask_service"]:
             self._ask(options, task_vars, found)
 
-    def _say_what_takes_python(self, why: str) -> None:
-        for area, point in (("state", "journal and watcher"), ("plan", "units, files and commands of the steps")):
-            self.findings.append(doubtful(area, point, f"not looked at, as that {why}", "Look at them by hand"))
+    def _look_without_python(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
+        points = [("plan", "units, files and commands of the steps")]
+        if is_windows(self):
+            request = {"state": "read", "path": windows_path(options["journal"])}
+            answer = ask_journal(self, request, task_vars)
+            problem = str(answer.get("msg")) if answer.get("failed") else ""
+            # There is no watcher for Windows.
+            self._keep({"journal": answer.get("journal"), "journal_problem": problem, "watcher": {}})
+        else:
+            points.insert(0, ("state", "journal and watcher"))
+        for area, point in points:
+            seen = f"not looked at, as that takes {self._takes()}"
+            self.findings.append(doubtful(area, point, seen, "Look at them by hand"))
+
+    def _instead(self) -> str:
+        return "Check a Linux VM of the same delivery group" if is_windows(self) else TAKES_PYTHON
+
+    def _takes(self) -> str:
+        return "Python, which a Windows host does not run" if is_windows(self) else "Python"
 
     @staticmethod
     def _offset(found: dict[str, t.Any]) -> _service.Offset:
@@ -103,6 +125,7 @@ class ActionModule(MachineAction):
             events = [{"id": event.get("id")} for event in journal["events"]]
             self.told["journal"] = {**{key: journal.get(key) for key in WHAT_A_JOURNAL_TELLS}, "events": events}
         self.told["journal_problem"] = found["journal_problem"]
+        self.told["knows_journal"] = True
         self.told["watcher"] = found["watcher"]
 
     def _ask(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], found: dict[str, t.Any] | None) -> None:
@@ -125,8 +148,8 @@ class ActionModule(MachineAction):
         place = status["this_host"]
         self.findings.append(_service.about_answer(seconds, answers))
         if found is None:
-            do = TAKES_PYTHON
-            self.findings.append(doubtful("service", "it is the service itself", "not asked, as that takes Python", do))
+            seen = f"not asked, as that takes {self._takes()}"
+            self.findings.append(doubtful("service", "it is the service itself", seen, self._instead()))
         else:
             wanted = self.api_versions(task_vars).wanted(options)
             self.findings.append(_service.about_versions(answers, options["api_version"] or wanted))
@@ -140,7 +163,8 @@ class ActionModule(MachineAction):
             findings, self.told["not_seen"] = judged(answers)
             self.findings += findings
         elif options["ask_facts"]:
-            self.findings.append(doubtful("facts", "the facts", "not looked at, as that takes Python", TAKES_PYTHON))
+            seen = f"not looked at, as that takes {self._takes()}"
+            self.findings.append(doubtful("facts", "the facts", seen, self._instead()))
 
     def _conversation(
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which hosts keep which lease, for the playbook check: those that a roll would ask."""
+"""Which hosts keep which lease, for the playbook check: those that a run would ask."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_keepers_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
+    SIGNS_OF_WINDOWS,
+    lease_groups,
+    windows_hosts,
+)
 
 
 class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = False
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=check_keepers_options())
@@ -26,13 +32,13 @@ class ActionModule(ActionBase):
         # All hosts of the inventory, whatever the pattern of this run: so has it a roll.
         inventory = [str(host) for host in hostvars if host != "localhost" or host in played]
         try:
-            variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",))
+            variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",), texts=SIGNS_OF_WINDOWS)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         # Of groups that have no host here nothing is of interest.
         wanted = {groups[host] for host in played if host in groups}
-        keepers = lease_groups(groups, options["lock_hosts"])
+        keepers = lease_groups(groups, options["lock_hosts"], windows_hosts(variables))
         calls = [
             {"group": group, "keeper": keeper} for group in keepers if group in wanted for keeper in keepers[group]
         ]

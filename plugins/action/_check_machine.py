@@ -13,10 +13,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_machine_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 
 
 class ActionModule(MachineAction):
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=check_machine_options())

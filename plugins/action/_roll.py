@@ -14,26 +14,45 @@ import time
 import typing as t
 import uuid
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import RecordsPlace, places_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
+    Cluster,
+    RecordsPlace,
+    clusters_of,
+    places_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import IDENTITY_VARIABLES, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import foreign_records, with_records
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
+    from_carried,
+    packed,
+    to_carry,
+    unpacked,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
+    RecordKeeper,
+    answer_of_cluster,
+    foreign_records,
+    with_records,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RunState
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import goes_on, left_of_the_batch
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 DEEDS = (
     "begin",
-    "places",
     "plan",
     "check",
     "decide",
@@ -52,19 +71,23 @@ OPTIONS = dict(
     run_id=dict(type="str"),
     lock_hosts=dict(type="list", elements="str"),
     asked=dict(type="int", default=0),
+    answers=dict(type="str"),
     wave=dict(type="int", default=0),
     records=dict(type="list", elements="dict", default=[]),
+    nodes=dict(type="list", elements="dict", default=[]),
     wishes=dict(type="dict", default={}),
 )
 READ = (*PLAN_VARIABLES, "maintenance_service")
 REGISTERED = ("maintenance_status", "drain_result", "approve_result", "restore_result")
 LEASE_ANSWERS = "__lease_answers"
+READ_AGAIN = "__read_again"
 
 
 class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = False
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS)
@@ -73,8 +96,8 @@ class ActionModule(ActionBase):
         self.hosts = host_names(options["hosts"] or [])
         self.options = options
         self.now = time.time()
-        self.state: RunState = json.loads(options["state"]) if options["state"] else t.cast(RunState, {})
-        self.round: dict[str, t.Any] = json.loads(options["round"]) if options["round"] else {}
+        self.state: RunState = unpacked(options["state"]) if options["state"] else t.cast(RunState, {})
+        self.round: dict[str, t.Any] = from_carried(options["round"]) if options["round"] else {}
         try:
             self.wishes = read_wishes(plain(options["wishes"]))
             result = getattr(self, f"_{options['do']}")()
@@ -84,7 +107,13 @@ class ActionModule(ActionBase):
         return wrap_var({"changed": False, **result})
 
     def _variables(self, names: tuple[str, ...]) -> dict[str, dict[str, t.Any]]:
-        return needed_vars(self.hosts, self.hostvars, names)
+        found = needed_vars(self.hosts, self.hostvars, names)
+        if "maintenance_status" in names:
+            documents = Documents(constants.DEFAULT_LOCAL_TMP)
+            for known in found.values():
+                if isinstance(known.get("maintenance_status"), dict):
+                    known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
+        return found
 
     def _inventory(self) -> conduct.Inventory:
         mine = set(self.hosts)
@@ -100,33 +129,47 @@ class ActionModule(ActionBase):
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> keeper -> what it answered. Who asked whom does not matter."""
-        found: dict[str, dict[str, t.Any]] = {}
-        own = {"own": self.task_vars}
         # Where one host has asked for all, all have its answers; else each host has a part of them.
-        shared = len((self.task_vars.get(LEASE_ANSWERS) or {}).get("results", ())) == self.options["asked"]
-        for variables in (own if shared else self._variables((LEASE_ANSWERS,))).values():
-            for result in (variables.get(LEASE_ANSWERS) or {}).get("results", ()):
-                call = result["__call"]
-                found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
-        return found
+        if len((self.task_vars.get(LEASE_ANSWERS) or {}).get("results", ())) == self.options["asked"]:
+            return _by_lease([self.task_vars])
+        return self._answers_of([str(host) for host in self.task_vars.get("ansible_play_batch", ())])
+
+    def _answers_of(self, hosts: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
+        return _by_lease(needed_vars(hosts, self.hostvars, (LEASE_ANSWERS,)).values())
+
+    def _read_again(self) -> dict[str, dict[str, t.Any]]:
+        """Hosts outside of the batch that others have read for it, with what they said."""
+        names = [str(host) for host in self.task_vars.get("ansible_play_batch", ())]
+        said = {}
+        for variables in needed_vars(names, self.hostvars, (READ_AGAIN,)).values():
+            for result in (variables.get(READ_AGAIN) or {}).get("results", ()):
+                said[str(result["__other"])] = plain(result)
+        found = needed_vars(list(said), self.hostvars, READ)
+        documents = Documents(constants.DEFAULT_LOCAL_TMP)
+        return {
+            host: {**found.get(host, {}), "maintenance_status": documents.whole(status, self.now)}
+            for host, status in said.items()
+        }
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
         shared = conduct.for_the_plays(self.state, self.wishes)
-        return {"roll": {"state": json.dumps(self.state), **shared}, **more}
+        return {"roll": {"state": packed(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:
         inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]
-        variables = needed_vars(inventory, self.hostvars, ("maintenance_delivery_group",))
+        variables = needed_vars(inventory, self.hostvars, ("maintenance_delivery_group",), texts=SIGNS_OF_WINDOWS)
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         run_id = self.options["run_id"] or str(uuid.uuid4())
-        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"])
-        return self._told()
-
-    def _places(self) -> dict[str, t.Any]:
+        windows = windows_hosts(variables)
+        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows)
+        # Where steps leave a record: those machines are asked who is drained there.
         found = {place for places in self._needs().values() for place in places}
-        return {"places": [{"machine": place.machine, "folder": place.folder} for place in sorted(found)]}
+        return self._told(
+            places=[place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
+            clusters=[place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
+        )
 
-    def _needs(self) -> dict[str, list[RecordsPlace]]:
+    def _needs(self) -> dict[str, list[RecordKeeper]]:
         def resolved(host: str, value: t.Any) -> t.Any:
             if not isinstance(value, str) or "{" not in value:
                 return value
@@ -137,17 +180,23 @@ class ActionModule(ActionBase):
             except AnsibleError as error:
                 raise ValueError(f"{host}: drain_steps can't be resolved: {error}") from None
 
-        return places_of(
-            self.hosts, lambda host: self.hostvars.raw_get(host) if host in self.hostvars else {}, resolved
-        )
+        def raw(host: str) -> t.Mapping[str, t.Any]:
+            return self.hostvars.raw_get(host) if host in self.hostvars else {}
+
+        machines, clusters = places_of(self.hosts, raw, resolved), clusters_of(self.hosts, raw, resolved)
+        return {host: [*machines.get(host, ()), *clusters.get(host, ())] for host in (*machines, *clusters)}
 
     def _with_records(self) -> None:
-        if self.state["number_of_pass"] == 0 and self.options["records"]:
-            answers = {
-                RecordsPlace(str(one["__place"]["machine"]), str(one["__place"]["folder"])): plain(one)
-                for one in self.options["records"]
-            }
-            self.state = with_records(self.state, self._needs(), answers)
+        if self.state["number_of_pass"] > 0:
+            return
+        answers: dict[RecordKeeper, t.Any] = {
+            RecordsPlace(**plain(one["__place"])): plain(one) for one in self.options["records"]
+        }
+        for one in self.options["nodes"]:
+            answers[Cluster(**plain(one["__cluster"]))] = answer_of_cluster(plain(one))
+        needs = self._needs()
+        if needs:
+            self.state = with_records(self.state, needs, answers)
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
@@ -159,11 +208,14 @@ class ActionModule(ActionBase):
             lines=[*made["lines"], *foreign_records(self.state)],
             shows=self.state["number_of_pass"] == 1 or bool(made["waves"]),
             planned=conduct.in_numbers(made),
+            calls=self.state["first_wave"]["calls"] if self.state["first_wave"] else [],
             nothing_read=len(made["unknown"]) >= len(self.state["hosts"]),
         )
 
     def _check(self) -> dict[str, t.Any]:
-        found = conduct.check(self.state, self.hosts, self.wishes, self.now)
+        # Any host of the run may have asked for the lease of its first wave.
+        early = self._answers_of(self.state["hosts"]) if self.state["first_wave"] else {}
+        found = conduct.check(self.state, self.hosts, self.wishes, early, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
         return self._told(
@@ -171,12 +223,24 @@ class ActionModule(ActionBase):
             lines=found["lines"],
             calls=found["calls"],
             hosts=found["hosts"],
+            reads=found["reads"],
+            answers=to_carry(early) if found["begun"] else "",
+            stale=found["stale"],
             wave=found["wave"]["number"] if found["wave"] else 0,
         )
 
     def _decide(self) -> dict[str, t.Any]:
+        early = self.options["answers"]
+        answers = from_carried(early) if early else self._answers()
         found = conduct.decide(
-            self.state, self._variables(READ), self.wishes, self._inventory(), self._answers(), self.now
+            self.state,
+            self._variables(READ),
+            self.wishes,
+            self._inventory(),
+            answers,
+            self.now,
+            bool(early),
+            self._read_again(),
         )
         return self._round_told(found)
 
@@ -188,10 +252,15 @@ class ActionModule(ActionBase):
     def _round_told(self, decision: conduct.Decision) -> dict[str, t.Any]:
         found = decision["round"]
         return {
-            "text": json.dumps({"decision": decision, "notes": self.state["notes"], "batch": self.hosts}),
+            "text": to_carry({"decision": decision, "notes": self.state["notes"], "batch": self.hosts}),
             "drain": found["drain"],
-            "drain_for": json.dumps(found["drain_for"]),
-            "fences": json.dumps(decision["fences"]),
+            "orders": _each_as_text(
+                {
+                    host: {"events": found["drain_for"][host], "fence": decision["fences"][host]}
+                    for host in found["drain"]
+                }
+            ),
+            "run_id": self.state["run_id"],
             "calls": decision["calls"],
         }
 
@@ -216,8 +285,9 @@ class ActionModule(ActionBase):
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
         return {
             "id": str(uuid.uuid4()),
-            "text": json.dumps(known),
-            "orders": json.dumps(orders),
+            "text": to_carry(known),
+            "orders": _each_as_text(orders),
+            "run_id": self.state["run_id"],
             "calls": calls,
             "acts": [host for host, one in orders.items() if one["acts"]],
             "restores": [host for host, one in orders.items() if one["restore"]],
@@ -227,8 +297,9 @@ class ActionModule(ActionBase):
         since = self.round.get("since") or self.now
         orders, pause = conduct.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
         return {
-            "text": json.dumps({"orders": orders, "since": since}),
-            "orders": json.dumps(orders),
+            "text": to_carry({"orders": orders, "since": since}),
+            "orders": _each_as_text(orders),
+            "run_id": self.state["run_id"],
             "restores": [host for host, one in orders.items() if one["restore"]],
             "pause": pause,
         }
@@ -247,9 +318,29 @@ class ActionModule(ActionBase):
         hosts = left_of_the_batch(self.state, found, batch)
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
         return self._told(
-            calls=calls, of_others=of_others, again=again and bool(hosts), pause=pause, hosts=hosts, lines=held
+            calls=calls,
+            of_others=of_others,
+            again=again and bool(hosts),
+            pause=pause,
+            hosts=hosts,
+            lines=held,
+            stale=conduct.stale(self.state, batch, self.wishes, self.now),
         )
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}
         return {**run_summary(run, self.state["outcomes"], self.state["plan"])}
+
+
+def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
+    found: dict[str, dict[str, t.Any]] = {}
+    for variables in askers:
+        for result in (variables.get(LEASE_ANSWERS) or {}).get("results", ()):
+            call = result["__call"]
+            found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
+    return found
+
+
+def _each_as_text(orders: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """By host, so that none has to read those of all."""
+    return {host: json.dumps(order) for host, order in orders.items()}

@@ -11,21 +11,25 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Unexpected, list_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import is_of_windows, windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import READ, RENEW, TAKE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_options
 
-LEASE_FILE = HostHalf("lease_file", _lease_file, shapes.LEASE, private=False)
+LEASE_FILE = HostHalf("_lease_file", _lease_file, shapes.LEASE, private=False)
 
 
 class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = True
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options = self._checked_options()
@@ -41,7 +45,9 @@ class ActionModule(ActionBase):
         _unused, options = self.validate_argument_spec(argument_spec=lease_options())
         if options["do"] != READ and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
-        if not options["path"].startswith("/"):
+        if is_windows(self):
+            options["path"] = windows_path(options["path"])
+        if not options["path"].startswith("/") and not (is_windows(self) and is_of_windows(options["path"])):
             raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
         if options["seconds"] < 1:
             raise AnsibleActionFail(f"seconds must be 1 or more, not {options['seconds']}")
@@ -61,7 +67,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(str(error)) from None
 
     def _ask(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """One look at the keeper; a second one if the owner is seen to be dead."""
+        """One look at the lock host; a second one if the owner is seen to be dead."""
         result = LEASE_FILE.run(self, request, task_vars)
         if request["do"] != TAKE or result.get("failed") or result["held"] or not result["holder"]:
             return result

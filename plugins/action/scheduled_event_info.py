@@ -9,12 +9,13 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import AUTO
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     complaint_about_filters,
     select,
     warnings_about,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import (
     NAME_NOT_TOLD,
     HostFailed,
@@ -28,6 +29,7 @@ class ActionModule(ServiceAction):
     _supports_check_mode = True
     _requires_connection = True
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         task_vars = task_vars or {}

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
 
 
@@ -16,6 +17,7 @@ class ActionModule(WaitAction):
     _supports_check_mode = True
     _requires_connection = True
 
+    @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options, task_vars = self.checked_wait(wait_options()), task_vars or {}

@@ -23,6 +23,15 @@ attributes:
     support: none
 """
 
+    ON_THE_CONTROLLER = r"""
+options: {}
+attributes:
+  action:
+    description: Runs on the controller.
+    support: full
+    details: Only what has to be asked or done on the host runs there.
+"""
+
     ACTIONGROUP_IMDS = r"""
 options: {}
 attributes:

@@ -23,7 +23,7 @@ options:
     type: dict
     suboptions:
       boot_id:
-        description: The boot in which the host was read, as C(host_clock) of M(maintenance.azure.host_state) has it.
+        description: The boot in which the host was read, as C(clock) of M(maintenance.azure.drain_journal) has it.
         type: str
       seconds:
         description: The host's own time at that moment.

@@ -50,8 +50,8 @@ options:
     required: true
   until:
     description:
-      - V(started) waits until the events have started, V(finished) until they are gone from the list.
-      - An event that vanishes between two readings counts as both.
+      - V(started) waits until the events have started, V(finished) until they are over.
+      - An event that is over between two readings counts as both.
     type: str
     choices: [started, finished]
     default: finished

@@ -15,7 +15,7 @@ description:
   - Its configuration file ends in C(scheduled_events.yml) or C(scheduled_events.yaml) and comes after the sources that
     define the hosts.
   - A host that was read is in the group C(maintenance_clear), or in C(maintenance_pending), C(maintenance_started) or
-    both. A host that was not read is in C(maintenance_unknown), and a warning says why. It is never taken for clear.
+    both. An unread host is in C(maintenance_unknown), and a warning says why. It is never taken for clear.
   - The groups C(maintenance_type_<type>), C(maintenance_source_<source>) and C(maintenance_update_domain_<n>) hold the
     hosts that were read and have such an event, or are in that update domain.
   - Every host that was read gets the variable C(maintenance_status), with the events that affect it. It is the
@@ -76,7 +76,7 @@ options:
         none of them names is clear. That does not hold for a host with an endpoint of its own, nor for a host whose
         C(resource_group) is another one than that of each VM that answered, nor for any host as soon as one of the
         endpoints or paths could not be read.
-      - V(named) means that such hosts are unknown.
+      - V(named) means that such hosts are unread.
       - V(auto) is V(all) for O(source=imds), unless O(endpoints) has a link-local address, as it has by default. It is
         V(named) in all other cases.
     type: str
@@ -107,7 +107,7 @@ options:
     type: str
   max_age:
     description:
-      - How many seconds ago a host may have been read. A host whose newest reading is older is unknown.
+      - How many seconds ago a host may have been read. A host whose newest reading is older is unread.
       - Without it a reading never gets too old, so set it with O(source=facts), O(source=file) and O(cache).
     type: int
   group_prefix:
@@ -117,7 +117,7 @@ options:
   on_error:
     description:
       - What to do when something could not be read, or only too long ago.
-      - V(mark) warns, and puts the hosts that were not read into C(maintenance_unknown).
+      - V(mark) warns, and puts the unread hosts into C(maintenance_unknown).
       - V(fail) ends the command with an error. Ansible itself would go on without a source that fails.
     type: str
     choices: [mark, fail]
@@ -205,10 +205,14 @@ from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.guard import guard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import (
+    Overlay,
+    OverlaySettings,
+    make_overlay,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Failure,
-    Host,
+    InventoryHost,
     from_cache,
     is_asked_from_within,
     normal_endpoint,
@@ -217,7 +221,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readi
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
     EndpointReader,
-    Result,
+    ReadingOrFailure,
     read_facts,
     read_files,
 )
@@ -236,7 +240,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         query = self._checked_options()
         hosts = self._hosts()
         readings, failures = self._read(hosts, path, cache)
-        settings = Settings(
+        settings = OverlaySettings(
             now=time.time(),
             prefix=self.get_option("group_prefix"),
             max_age=self.get_option("max_age"),
@@ -247,7 +251,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             guard=guard,
         )
         try:
-            overlay = decide(hosts, readings, failures, settings)
+            overlay = make_overlay(hosts, readings, failures, settings)
         except BadQuery as error:
             raise AnsibleParserError(str(error)) from None
         self._tell(overlay)
@@ -286,7 +290,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     # -- what is there already
 
-    def _hosts(self) -> list[Host]:
+    def _hosts(self) -> list[InventoryHost]:
         variables = HostVariables(
             self.inventory,
             self.get_option("vm_name_from"),
@@ -319,7 +323,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     # -- reading
 
-    def _read(self, hosts: list[Host], path: str, cache: bool) -> Result:
+    def _read(self, hosts: list[InventoryHost], path: str, cache: bool) -> ReadingOrFailure:
         source = self.get_option("source")
         if source == "file":
             return read_files(self.get_option("paths"), Path(path).absolute().parent)
@@ -342,7 +346,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             raise AnsibleError(f"The fact cache {C.CACHE_PLUGIN} can't be used: there is no such cache plugin")
         return store
 
-    def _read_facts(self, names: list[str]) -> Result:
+    def _read_facts(self, names: list[str]) -> ReadingOrFailure:
         try:
             store = self._fact_store()
         except AnsibleError as error:
@@ -358,7 +362,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
         return read_facts(names, facts_of, f"the fact cache ({C.CACHE_PLUGIN})")
 
-    def _read_endpoints(self, hosts: list[Host], path: str, cache: bool) -> Result:
+    def _read_endpoints(self, hosts: list[InventoryHost], path: str, cache: bool) -> ReadingOrFailure:
         # Here, as the other sources do without requests, which takes longer to load than they take to read.
         from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import (
             REQUESTS_ERROR,
@@ -403,7 +407,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _tell(self, overlay: Overlay) -> None:
         if overlay.problems and self.get_option("on_error") == "fail":
-            # An exception would make Ansible warn and go on without this source: no host would be pending or unknown.
+            # An exception would make Ansible warn and go on without this source: no host would be pending or unread.
             self.display.error(f"on_error is fail, and not everything could be read. {' '.join(overlay.problems)}")
             raise SystemExit(1)
         for warning in overlay.warnings:

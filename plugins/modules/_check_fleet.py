@@ -41,7 +41,7 @@ options:
     elements: dict
     default: []
   leases:
-    description: What the keepers of leases said, in a loop.
+    description: What the lock hosts said, in a loop.
     type: list
     elements: dict
     default: []

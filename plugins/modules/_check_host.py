@@ -85,6 +85,10 @@ journal_problem:
   description: Why the journal could not be read, or nothing.
   type: str
   returned: success
+knows_journal:
+  description: Whether the journal was looked at.
+  type: bool
+  returned: success
 watcher:
   description: What a watcher left there.
   type: dict

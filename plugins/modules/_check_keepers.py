@@ -11,14 +11,14 @@ short_description: "[INTERNAL] Which hosts the playbook check asks for leases"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Tells the keepers of the leases of the hosts of a play, on the controller, as a roll would choose them."
+  - "[INTERNAL] Tells the lock hosts of the hosts of a play, on the controller, as a run would choose them."
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
   - maintenance.azure._attributes.info_module
 options:
   lock_hosts:
-    description: The keepers of the leases, where the user has named them.
+    description: The lock hosts, where the user has named them.
     type: list
     elements: str
 """
@@ -26,13 +26,13 @@ options:
 EXAMPLES = r"""
 - name: See who keeps which lease
   maintenance.azure._check_keepers:
-  register: keepers
+  register: lock_hosts
   run_once: true
 """
 
 RETURN = r"""
 calls:
-  description: Each with a C(group) and one C(keeper) of its lease.
+  description: Each with a C(group) and one lock host, C(keeper).
   type: list
   elements: dict
   returned: success

@@ -10,7 +10,7 @@ version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
   - "[INTERNAL] A machine such as a load balancer keeps records of what was done there for hosts that are drained."
-  - This is what a roll asks such machines once, when it begins. There is no reason to use it in a playbook.
+  - This is what a run asks such machines once, when it begins. There is no reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes
 attributes:
@@ -26,7 +26,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Ask, as a roll does
+- name: Ask, as a run does
   maintenance.azure._records:
     folder: /var/lib/azure-maintenance/records
   delegate_to: loadbalancer

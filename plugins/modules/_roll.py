@@ -5,7 +5,7 @@
 
 DOCUMENTATION = r"""
 module: _roll
-short_description: "[INTERNAL] Decides what a roll does next"
+short_description: "[INTERNAL] Decides what a run does next"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
@@ -50,11 +50,11 @@ options:
     description: The name of the run. Without it, it is given one.
     type: str
   lock_hosts:
-    description: The keepers of the leases, where the user has named them.
+    description: The lock hosts, where the user has named them.
     type: list
     elements: str
   asked:
-    description: How many keepers were asked right before.
+    description: How many lock hosts were asked right before.
     type: int
     default: 0
   wave:

@@ -19,6 +19,8 @@ extends_documentation_fragment:
   - maintenance.azure._fence.service
   - maintenance.azure._fence.marks
 attributes:
+  platform:
+    platforms: posix, windows
   check_mode:
     support: full
     details: Nothing is written; the result is what the journal would be.

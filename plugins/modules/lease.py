@@ -17,11 +17,14 @@ description:
   - A lease whose owner is a process of the same controller that has died is taken over at once, any other when it has
     lapsed.
   - The managed host counts by its own uptime. What its clock or that of a controller shows does not matter.
-  - One host is one keeper. To have a lease that survives the loss of a host, delegate this task to each of a few hosts
-    and have M(maintenance.azure.lease_verdict) tell whether a majority of them gave it.
+  - To have a lease that survives the loss of a host, delegate this task to each of a few lock hosts. A run has the
+    lease if more than half of them say so.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._attributes.on_the_controller
 attributes:
+  platform:
+    platforms: posix, windows
   check_mode:
     support: full
     details: Takes nothing, writes nothing and gives nothing back, and tells whether it could.
@@ -83,9 +86,7 @@ notes:
     on one machine are two controllers.
   - Where the controller has no C(/proc), such as on macOS, a lease of a dead owner is only taken over when it has
     lapsed.
-  - A lease from before a reboot of the keeper keeps others out until the keeper has been up for as long as it lasts.
-seealso:
-  - module: maintenance.azure.lease_verdict
+  - A lease from before a reboot of the lock host keeps others out until it has been up for as long as it lasts.
 """
 
 EXAMPLES = r"""
@@ -129,7 +130,7 @@ changed:
   type: bool
   returned: always
 held:
-  description: This run has the lease of this keeper now. In check mode, that it would have it.
+  description: This run has the lease on this lock host now. In check mode, that it would have it.
   type: bool
   returned: success
 holder:
@@ -147,7 +148,7 @@ holder:
     taken_at: "2026-11-16T00:20:32Z"
     seconds_left: 90
 notes:
-  description: All notes that the keeper has now.
+  description: All notes that the lock host has now.
   type: list
   elements: dict
   returned: success
@@ -169,4 +170,4 @@ took_over_from:
   returned: success
 """
 
-# The work is done by plugins/action/lease.py, and on the keeper by lease_file.py.
+# The work is done by plugins/action/lease.py, and on the lock host by _lease_file.py.

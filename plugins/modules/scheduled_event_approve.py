@@ -15,12 +15,15 @@ description:
   - Where several hosts of a play are named by the same event, exactly one of them sends the approval.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._attributes.on_the_controller
   - maintenance.azure._attributes.actiongroup_imds
   - maintenance.azure._service
   - maintenance.azure._fence
   - maintenance.azure._fence.marks
   - maintenance.azure._fence.roll
 attributes:
+  platform:
+    platforms: posix, windows
   check_mode:
     support: full
     details: Reads the events and says what would be approved, refused, and by whom it would be sent.
@@ -30,7 +33,7 @@ attributes:
   idempotent:
     description: A second run changes nothing.
     support: full
-    details: An event that has started or is gone is neither approved again nor an error.
+    details: An event that has started or is over is neither approved again nor an error.
 options:
   event_ids:
     description:
@@ -69,8 +72,9 @@ options:
     type: str
   reading:
     description:
-      - Whether C(maintenance_status), from M(maintenance.azure.host_state) in this run, is judged, and the service not
-        asked once more for that. It is compared with what is there right before the approval is sent, as always.
+      - Whether C(maintenance_status), as C(maintenance.azure.drain_then_approve) has read it in this run, is judged,
+        and the service not asked once more for that. It is compared with what is there right before the approval is
+        sent, as always.
     type: bool
     default: false
   uncovered:
@@ -95,7 +99,7 @@ options:
       - How far to follow the events before the task ends.
       - V(nothing) sends, and does not mind if the service's answer is lost.
       - V(accepted) makes sure that the service took the approval.
-      - V(started) waits until the events have started, V(finished) until they are gone from the list. Azure takes a
+      - V(started) waits until the events have started, V(finished) until they are over. Azure takes a
         finished event away some 10 minutes after the VM is back.
     type: str
     choices: [nothing, accepted, started, finished]
@@ -105,9 +109,9 @@ options:
     type: int
     default: 900
 notes:
-  - With O(marks), O(journal), O(run_id) and O(fence), as in a roll, the host writes down that the approval begins, in
-    the same command in which it sends, sends nothing any more after 20 seconds, and takes the mark back where it knows
-    that nothing was sent. The first of C(hosts) of a mark sends.
+  - With O(marks), O(journal), O(run_id) and O(fence), as in a run of C(drain_then_approve), the host writes
+    down that the approval begins, in the same command in which it sends, sends nothing any more after 20 seconds, and
+    takes the mark back where it knows that nothing was sent. The first of C(hosts) of a mark sends.
   - Whoever may run a process on a VM may approve its events. The service asks for no credentials.
   - With C(run_once) or C(delegate_to) nobody else can step in for the host that runs the task.
   - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task says so
@@ -211,4 +215,4 @@ events:
   returned: always
 """
 
-# The work is done by plugins/action/scheduled_event_approve.py, and on the host by service_exchange.py.
+# The work is done by plugins/action/scheduled_event_approve.py, and on the host by _service_exchange.py.

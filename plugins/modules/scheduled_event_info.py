@@ -15,9 +15,13 @@ description:
     was read and has nothing planned.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._attributes.on_the_controller
   - maintenance.azure._attributes.actiongroup_imds
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
+attributes:
+  platform:
+    platforms: posix, windows
 options:
   affecting:
     description:
@@ -217,4 +221,4 @@ query_result:
   returned: when O(query) was given
 """
 
-# The work is done by plugins/action/scheduled_event_info.py, and on the host by service_exchange.py.
+# The work is done by plugins/action/scheduled_event_info.py, and on the host by _service_exchange.py.

@@ -15,14 +15,18 @@ description:
     the end of an event.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._attributes.on_the_controller
   - maintenance.azure._attributes.actiongroup_imds
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
   - maintenance.azure._service.wait
   - maintenance.azure._fence.roll
+attributes:
+  platform:
+    platforms: posix, windows
 notes:
   - In check mode the events are read once and nothing is waited for.
-  - A VM that is meant to vanish (C(Preempt), C(Terminate)) is not waited for once it can't be reached any more.
+  - A VM that is to be taken away (C(Preempt), C(Terminate)) is not waited for once it can't be reached any more.
 seealso:
   - module: maintenance.azure.scheduled_event_approve
 """
@@ -48,7 +52,7 @@ endpoint:
   type: str
   returned: success
 outcomes:
-  description: For each event that was asked for, V(Scheduled), V(Started) or V(gone), as last read.
+  description: For each event that was asked for, V(Scheduled), V(Started) or, where it is over, V(gone), as last read.
   type: dict
   returned: success
   sample:
@@ -59,6 +63,14 @@ times:
   returned: success
   sample:
     C7061BAC-AFDC-4513-B24B-AA5F13A16123: {started_at: "2026-11-16T00:20:40Z", over_at: "2026-11-16T00:31:02Z"}
+effects:
+  description: >-
+    For each event, the reading that first showed it as started or gone: C(shown), V(Started) or V(gone), C(at), in UTC,
+    and C(incarnation) of the document.
+  type: dict
+  returned: success
+  sample:
+    C7061BAC-AFDC-4513-B24B-AA5F13A16123: {shown: Started, at: "2026-11-16T00:20:40Z", incarnation: 7}
 read_at:
   description: When the events were last read, in UTC.
   type: str
@@ -69,4 +81,4 @@ waited:
   returned: success
 """
 
-# The work is done by plugins/action/scheduled_event_wait.py, and on the host by service_exchange.py.
+# The work is done by plugins/action/scheduled_event_wait.py, and on the host by _service_exchange.py.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.vars.hostvars import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 
 def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]:
@@ -38,5 +39,5 @@ def plain(value: t.Any) -> t.Any:
         return [plain(item) for item in value]
     if isinstance(value, datetime.datetime):
         # What AWX hands on from job to job is marked as unsafe, and then ansible-core 2.19 makes times of our texts.
-        return value.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return iso_time(value.timestamp())
     return value

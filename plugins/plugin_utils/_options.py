@@ -9,11 +9,8 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import fence_options, mark_options
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
-    API_VERSIONS,
-    AUTO,
-    DEFAULT_ENDPOINT,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
 
 DEFAULT_TIMEOUT = 130
 
@@ -81,6 +78,7 @@ def report_options() -> dict[str, t.Any]:
         title=dict(type="str", default="Azure maintenance"),
         run=dict(type="dict"),
         run_file=dict(type="path"),
+        record=dict(type="bool", default=False),
     )
 
 
@@ -89,16 +87,8 @@ def state_options() -> dict[str, t.Any]:
         service_options(),
         journal=dict(type="str", default=DEFAULT_PATH),
         this_host=dict(type="dict"),
-        keep=dict(type="bool", default=False),
-    )
-
-
-def approval_outcome_options() -> dict[str, t.Any]:
-    return dict(
-        wait_options(),
-        sent=dict(type="list", elements="dict", required=True),
-        unsent=dict(type="list", elements="str", default=[]),
-        marks=mark_options(),
+        reads=dict(type="str", default=""),
+        of=dict(type="str"),
     )
 
 

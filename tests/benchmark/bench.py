@@ -27,10 +27,13 @@ COLLECTIONS = os.environ.setdefault("ANSIBLE_COLLECTIONS_PATH", str(HERE.parents
 sys.path.insert(0, COLLECTIONS)
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
+import event_source  # noqa: E402
 import inventory  # noqa: E402
 import memory  # noqa: E402
+import reflex_latency  # noqa: E402
 import requests_of_a_host  # noqa: E402
 import roll_of_many  # noqa: E402
+import watcher  # noqa: E402
 import wave_of_ten  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
@@ -50,6 +53,10 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "nothing": roll_of_many.nothing_to_do,
     "first": roll_of_many.until_the_first_drain,
     "thousand": roll_of_many.a_thousand_vms,
+    "watcher": watcher.resident,
+    "growth": watcher.growth,
+    "events": event_source.two_thousand_watchers,
+    "reflex": reflex_latency.until_the_first_step,
 }
 
 

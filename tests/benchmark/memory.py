@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller's memory for a roll of 500 hosts, against a playbook that does as many tasks on as many hosts."""
+"""The controller's memory for a run of 500 hosts, against a playbook that does as many tasks on as many hosts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def five_hundred_hosts(folder: Path, _repeats: int) -> list[Figure]:
     )
     return [
         Figure(
-            "memory of the controller, a roll of 500 hosts",
+            "memory of the controller, a run of 500 hosts",
             "plain tasks, as many on as many hosts",
             1.3,
             [roll["largest"] / plain["largest"]],
@@ -81,7 +81,7 @@ def plain_plays(tasks: list[dict[str, Any]], wave: list[str]) -> list[dict[str, 
     return plays
 
 
-def peak_of(folder: Path, command: list[str]) -> dict[str, Any]:
+def peak_of(folder: Path, command: list[str], **more: str) -> dict[str, Any]:
     """In MiB: what the largest process needed at most, and all of them at one moment; and what the run did."""
     times = folder / "task_times.json"
     settings = environment(
@@ -90,6 +90,7 @@ def peak_of(folder: Path, command: list[str]) -> dict[str, Any]:
         ANSIBLE_CALLBACKS_ENABLED="task_times",
         TASK_TIMES=str(times),
         ANSIBLE_DEPRECATION_WARNINGS="0",
+        **more,
     )
     started, together, largest = time.monotonic(), 0, 0
     with (folder / "output").open("wb") as output:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from lab.fleet import Fleet
@@ -26,9 +27,11 @@ def plan(fleet: Fleet, kind: str, *hosts: str, **more: Any) -> str:
 
 def plan_all_domains(fleet: Fleet, **more: Any) -> list[str]:
     """Every machine goes down once, by events of all forms: one for a whole domain, one for each of its machines."""
+    # What is due at once goes in the order of the ids: domain 0 comes first.
+    ids = [f"{number}{str(uuid.uuid4())[1:]}" for number in range(4)]
     return [
-        plan(fleet, "Reboot", "web-0", "web-3", **more),
-        plan(fleet, "Reboot", "web-1", **more),
-        plan(fleet, "Redeploy", "web-4", **{"notice": 900, **more}),
-        plan(fleet, "Redeploy", "web-2", "web-5", **{"notice": 900, **more}),
+        plan(fleet, "Reboot", "web-0", "web-3", id=ids[0], **more),
+        plan(fleet, "Reboot", "web-1", id=ids[1], **more),
+        plan(fleet, "Redeploy", "web-4", id=ids[2], **{"notice": 900, **more}),
+        plan(fleet, "Redeploy", "web-2", "web-5", id=ids[3], **{"notice": 900, **more}),
     ]

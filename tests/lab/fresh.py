@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run make on a fresh Debian that has Python, make and git, and nothing else: as root, then as an ordinary user.
+"""Run make on a fresh Debian that has Python, make and git, and nothing else: as root, and as an ordinary user.
 
-Called with the targets. Each user has a machine of their own, with a new clone. pip finds packages where it does here.
+Called with the users, such as root,someone, and with what make is told. Each user has a machine of their own, with a
+new clone. pip finds packages where it does here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ WORK = CLONE / ".build" / "fresh"
 PACKAGES = ["python3", "python3-venv", "make", "git", "ca-certificates"]
 # What a test must do without, or ask for.
 NOT_THERE = ["sudo", "sshd", "curl", "haproxy", "nginx", "chromium", "ansible"]
-USER = "someone"
 
 
 @contextlib.contextmanager
@@ -105,9 +105,9 @@ def make_as(user: str, targets: list[str]) -> int:
 
 
 def main() -> None:
-    targets = sys.argv[1:] or ["test"]
+    users, targets = sys.argv[1].split(","), sys.argv[2:]
     outcomes = {}
-    for user in ("root", USER):
+    for user in users:
         started = time.monotonic()
         print(f"== make {' '.join(targets)} on a fresh machine, as {user}", flush=True)
         code = make_as(user, targets)

@@ -42,6 +42,8 @@ class AzureEvent:
         self.names_when_approved = ()
         self.started_by_itself = False
         self.over = False
+        self.started_at = float("inf")
+        self.over_at = float("inf")
         self.grown = False
 
     @property
@@ -90,8 +92,7 @@ class Azure:
                 event.started_by_itself = True
                 break
             if script.cancelled_after is not None and age >= script.cancelled_after and not event.approved:
-                event.over = True
-                self.incarnation += 1
+                self._ends(event)
                 return
             if script.grows_after is not None and age >= script.grows_after and not event.grown:
                 event.grown = True
@@ -99,7 +100,7 @@ class Azure:
                 self.incarnation += 1
             steps = [event.not_before - clock.now if not event.approved else 5.0, 5.0]
             yield max(0.5, min(steps))
-        event.status = "Started"
+        event.status, event.started_at = "Started", clock.now
         self.incarnation += 1
         self.world.truth.starts(event)
         for host in event.hosts:
@@ -114,5 +115,8 @@ class Azure:
             if event.type == "Redeploy" and event.started_by_itself:
                 self.world.hosts[host].disk_lost_to_azure = clock.now
         yield max(1.0, script.lasts - script.down_for)
-        event.over = True
+        self._ends(event)
+
+    def _ends(self, event):
+        event.over, event.over_at = True, self.world.clock.now
         self.incarnation += 1

@@ -26,6 +26,7 @@ class HostJournal:
     drained: bool = False
     returning: bool = False
     marks: dict = dataclasses.field(default_factory=dict)  # event -> (hosts, at)
+    opened: dict = dataclasses.field(default_factory=dict)  # event -> when it was last opened for it
     until: float = float("-inf")
 
     @property
@@ -113,6 +114,7 @@ class WorldHost:
         journal.drained = True
         journal.events = tuple(dict.fromkeys((*journal.events, *events)))
         journal.until = self.clock.now + WORKED_ON
+        journal.opened.update(dict.fromkeys(events, self.clock.now))
         return set(journal.done)
 
     def renew(self, run):
@@ -252,6 +254,12 @@ class Keeper:
             self.expires = self.world.clock.now + LEASE
             return True
         return not self.world.parts.only_running_leases_are_renewed and self.take(run)
+
+    def forget(self, run, keys):
+        """What this run has written itself."""
+        for key in keys:
+            if key in self.notes and self.notes[key].run == run:
+                del self.notes[key]
 
     def release(self, run):
         if self.holder == run:

@@ -24,6 +24,8 @@ class Parts:
     worked_on_together: bool = True  # (10)
     only_new_marks_are_taken_back: bool = True  # found here: an earlier sending may have arrived
     renewed_only_while_connected: bool = True  # history 11
+    young_notes_count: bool = True  # history 14
+    notes_make_a_quick_run_read_again: bool = True  # history 13
 
 
 ALL = Parts()

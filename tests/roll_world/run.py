@@ -16,6 +16,8 @@ from .machines import WORKED_ON, Refused
 
 GROUP = "set"
 BATCH_PATIENCE = 600.0
+# A reading that is no older, and between which and the lease nobody came, need not be made again.
+FRESH = 5.0
 
 
 class Unreachable(Exception):
@@ -28,11 +30,21 @@ class Reading:
     incarnation: int
     events: tuple  # (id, type, action, status, not_before, hosts, strangers)
     journal: object
+    at: float
 
 
 class Run:
     def __init__(
-        self, world, name, hosts, patience=1500.0, settings=None, drain_takes=None, latency=0.5, batched=False
+        self,
+        world,
+        name,
+        hosts,
+        patience=1500.0,
+        settings=None,
+        drain_takes=None,
+        latency=0.5,
+        batched=False,
+        quick=False,
     ):
         self.world = world
         self.name = name
@@ -44,12 +56,17 @@ class Run:
         self.drain_takes = drain_takes or {}
         self.latency = latency
         self.batched = batched
+        # It asks for the lease right after the plan, and reads again only where somebody may have come between.
+        self.quick = quick
+        self.told = {}
         self.acts_on = frozenset(hosts)
         self.random = random.Random(f"{world.random.random()} {name}")
         self.killed_at = None
         self.stopped_until = float("-inf")
         self.cut_from = set()
         self.seen = {}  # host -> its last good reading
+        self.kept = {}  # what a run in batches goes by for the hosts of other batches: the same, since its plan
+        self.heard = {}  # note -> when this run first heard of it
         self.ended_at = None
         self.notes = {}
         self.first_acts = []
@@ -108,17 +125,21 @@ class Run:
     def _reachable_keepers(self):
         return [keeper for number, keeper in enumerate(self.world.keepers) if f"k{number}" not in self.cut_from]
 
-    def take_lease(self):
+    def take_lease(self, notes):
         yield self._wait()
         keepers = self._reachable_keepers()
         got = [keeper for keeper in keepers if keeper.take(self.name)]
+        for keeper in got:
+            keeper.notes.update(notes)
         if len(got) < 2:
             for keeper in got:
+                keeper.forget(self.name, notes)
                 keeper.release(self.name)
             return False
         self.notes = {}
         for keeper in got:
             self.notes.update(keeper.notes)
+        self.heard = {key: self.heard.get(key, self.world.clock.now) for key in self.notes}
         self.world.tell(f"{self.name} has the lease")
         yield self._wait()
         return True
@@ -146,10 +167,12 @@ class Run:
         for keeper in self._reachable_keepers():
             keeper.release(self.name)
 
-    def _remove_notes(self, roll):
+    def _remove_notes(self, roll, readings):
         """Who reads a host and finds it in service removes its notes."""
         drained = {record.host for record in roll.records}
+        read = readings.keys() | {host for host in self.kept if host not in self._noted_since(self.kept.keys())}
         fine = {host.name for host in roll.hosts if host.read and host.journal is None and host.name not in drained}
+        fine &= read
         gone = [key for key in self.notes if key[0] in fine]
         if not gone:
             return
@@ -161,10 +184,11 @@ class Run:
 
     # -- what it knows
 
-    def read(self):
-        """The newest readings of all hosts of its pattern, and the records."""
+    def read(self, hosts=None):
+        """The newest readings of these hosts, of all of its pattern unless told otherwise, and the records."""
         readings = {}
-        for part in (self.pattern[::2], self.pattern[1::2]):
+        asked = self.pattern if hosts is None else sorted(hosts)
+        for part in (asked[::2], asked[1::2]):
             yield self._wait()
             slow = False
             for host in part:
@@ -174,6 +198,10 @@ class Run:
                 readings[host] = self._reading(host)
             yield 5.0 if slow else self._wait()
         self.seen.update(readings)
+        if hosts is not None:
+            self.kept = {host: known for host, known in self.kept.items() if host not in hosts} | readings
+            return self._roll(readings, self.kept), readings
+        self.kept = dict(readings)
         return self._roll(readings), readings
 
     def _reading(self, host):
@@ -185,9 +213,11 @@ class Run:
             (e.id, e.type, e.action, e.status, e.not_before, tuple(e.hosts), e.strangers)
             for e in self.world.azure.document(host)
         )
-        return Reading(machine.token(), self.world.azure.incarnation, events, copy.deepcopy(machine.journal))
+        journal = copy.deepcopy(machine.journal)
+        return Reading(machine.token(), self.world.azure.incarnation, events, journal, self.world.clock.now)
 
-    def _roll(self, readings):
+    def _roll(self, readings, kept=None):
+        """`kept`: what was read before, of hosts that are not among `readings`."""
         events = {}
         for reading in readings.values():
             for event_id, kind, action, status, not_before, hosts, strangers in reading.events:
@@ -197,7 +227,10 @@ class Run:
                 named = tuple(dict.fromkeys((*(known.hosts if known else ()), *hosts)))
                 due = None if status == "Started" else not_before
                 events[event_id] = model.Event(event_id, kind, status, due, named, strangers, action)
-        hosts = tuple(self._host(name, readings.get(name)) for name in self.world.hosts)
+        known = {**(kept or {}), **readings}
+        for host in self._noted_since(known.keys() - readings.keys()):
+            del known[host]
+        hosts = tuple(self._host(name, known.get(name)) for name in self.world.hosts)
         records = tuple(
             model.Record("balancer", host, record.events, self._types(record.events), record.run)
             for host, record in self.world.balancer.records.items()
@@ -213,6 +246,16 @@ class Run:
             settings=self.settings,
             may_act_on=self.acts_on,
         )
+
+    def _noted_since(self, hosts):
+        """Those of whom another run may have written a note after they were read."""
+        if not self.world.parts.young_notes_count:
+            return set()
+        return {
+            key[0]
+            for key, note in self.notes.items()
+            if key[0] in hosts and note.run != self.name and self.heard.get(key, 0.0) >= self.kept[key[0]].at
+        }
 
     def _types(self, events):
         return tuple(self.world.azure.events[event_id].type for event_id in events)
@@ -273,8 +316,32 @@ class Run:
             for batch in planned:
                 self.acts_on = frozenset(batch.hosts)
                 self.world.tell(f"{self.name}: batch {batch.hosts}")
-                yield from self._until_nothing_is_left(min(end, self.world.clock.now + BATCH_PATIENCE))
+                yield from self._rounds_of_a_batch(min(end, self.world.clock.now + BATCH_PATIENCE))
             yield 6.0 + 8.0 * self.random.random()
+
+    def _rounds_of_a_batch(self, end):
+        """Only its hosts are read again, with the lease; of the others what was read for the plan is all it has."""
+        while self.world.clock.now < end:
+            yield from self.point("before lease")
+            has_lease = yield from self.take_lease({})
+            roll, readings = yield from self.read(self.acts_on)
+            moves = decide.what_may_go_down_now(roll)
+            self._look_for_the_dead(roll, moves)
+            if has_lease:
+                yield from self._remove_notes(roll, readings)
+            allowed = [move for move in moves if has_lease or not move.needs_lease]
+            yield from self._act(allowed, roll, readings)
+            if has_lease:
+                yield from self.release_lease()
+            if not moves or self._gives_way(moves):
+                return
+            yield 6.0 + 8.0 * self.random.random()
+
+    def _gives_way(self, moves):
+        """What is waited for is this run's own to do, in another batch."""
+        others = set(self.pattern) - self.acts_on
+        waits_for = {name for move in moves if move.kind == model.HOLD for name in move.in_the_way}
+        return all(move.kind == model.HOLD for move in moves) and waits_for and waits_for <= others
 
     def _until_nothing_is_left(self, end):
         while self.world.clock.now < end:
@@ -283,6 +350,7 @@ class Run:
             yield 6.0 + 8.0 * self.random.random()
 
     def _decide_once(self, kinds):
+        began = self.world.clock.now
         roll, readings = yield from self.read()
         moves = decide.what_may_go_down_now(roll)
         self._look_for_the_dead(roll, moves)
@@ -290,13 +358,44 @@ class Run:
         yield from self._act([move for move in allowed if not move.needs_lease], roll, readings)
         if any(move.needs_lease for move in allowed):
             yield from self.point("before lease")
-            if (yield from self.take_lease()):
-                roll, readings = yield from self.read()
-                yield from self._remove_notes(roll)
+            self.told = self._notes_of(allowed) if self.quick and self.world.parts.notes else {}
+            if (yield from self.take_lease(self.told)):
+                if self.told and self.world.clock.now - began < FRESH and not self._others_have_notes():
+                    roll = self._roll(readings)
+                else:
+                    roll, readings = yield from self.read()
+                    yield from self._remove_notes(roll, readings)
                 now = decide.what_may_go_down_now(roll)
                 yield from self._act([move for move in now if move.needs_lease and move.kind in kinds], roll, readings)
+                yield from self._forget_what_was_not_drained(now)
                 yield from self.release_lease()
+            self.told = {}
         return moves
+
+    def _notes_of(self, moves):
+        found = {}
+        for move in moves:
+            if move.needs_lease and move.kind in (model.DRAIN, model.ROUND):
+                event_id = move.approve if move.kind == model.ROUND else move.events[0]
+                found.update(self._drain_notes(move, event_id))
+        return found
+
+    def _drain_notes(self, move, event_id):
+        kind = self.world.azure.events[event_id].type
+        at = self.world.clock.now
+        return {(host, "drain", at): model.Note(host, move.events, kind, self.name) for host in move.hosts}
+
+    def _others_have_notes(self):
+        heeds = self.world.parts.notes_make_a_quick_run_read_again
+        return heeds and any(note.run != self.name for note in self.notes.values())
+
+    def _forget_what_was_not_drained(self, moves):
+        used = {note.host for note in self._notes_of(moves).values()}
+        unused = [key for key in self.told if key[0] not in used]
+        if unused:
+            yield self._wait()
+            for keeper in self._reachable_keepers():
+                keeper.forget(self.name, unused)
 
     def _look_for_the_dead(self, roll, moves):
         for move in moves:
@@ -327,7 +426,7 @@ class Run:
         elif move.kind == model.DRAIN:
             # Not counted: what `proceed` drained, what vanishes, and what was sent already.
             counted = move.needs_lease and self.settings.overlap != "proceed"
-            return [self._drain(move, roll, move.events[0], counted)]
+            return [self._drain(move, readings, move.events[0], counted)]
         elif move.kind == model.ROUND:
             return [self._round(move, roll, readings)]
         return []
@@ -365,7 +464,7 @@ class Run:
             for name in move.hosts
         )
         if move.events and not ready:
-            yield from self._drain(move, roll, move.approve, counted=True)
+            yield from self._drain(move, readings, move.approve, counted=True)
             return
         for host in move.take_over:
             yield from self._command(host, "take_over", readings)
@@ -375,18 +474,13 @@ class Run:
         for event_id in move.events:
             yield from self._approve(event_id, roll)
 
-    def _drain(self, move, roll, event_id, counted):
+    def _drain(self, move, readings, event_id, counted):
         yield from self.point("before notes")
-        if move.needs_lease:
-            kind = self.world.azure.events[event_id].type
-            notes = {(host, "drain"): model.Note(host, move.events, kind, self.name) for host in move.hosts}
-            if not (yield from self.write_notes(notes)):
-                return
-        _roll, readings = yield from self.read()
-        if any(host not in readings for host in move.hosts):
+        notes = self._drain_notes(move, event_id)
+        told = set(notes.values()) <= set(self.told.values())
+        if move.needs_lease and not told and not (yield from self.write_notes(notes)):
             return
-        if move.needs_lease and not (yield from self.renew_lease()):
-            return
+        # The host compares with the reading that this was decided from, and not with a newer one.
         yield from self._together([self._drain_host(host, move, readings, event_id, counted) for host in move.hosts])
 
     def _drain_host(self, host, move, readings, event_id, counted):
@@ -462,7 +556,9 @@ class Run:
         event = _event_of(roll, event_id)
         now = self.world.clock.now
         mark = model.Mark(event_id, event.hosts, now, event.takes_down, event.vanishing)
-        notes = {(host, "approve"): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts}
+        notes = {
+            (host, "approve", now): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts
+        }
         if not (yield from self.write_notes(notes)):
             return
         # From the newest readings of the whole group.

@@ -23,7 +23,7 @@ class Truth:
     def is_disturbed(self, host):
         return not self.world.balancer.rotation[host] or not self.world.hosts[host].serves
 
-    def _is_down(self, host, seen_from):
+    def _is_down(self, host, seen_from, compared_at):
         if self.world.hosts[host].vanished:
             return False
         if self.is_disturbed(host) and not self.world.is_vanishing(host):
@@ -33,16 +33,20 @@ class Truth:
             if event.shown and event.takes_down and event.type != "Preempt" and host in event.hosts:
                 if event.approved:
                     return True
-                # What Azure starts by itself can be known only where it is shown.
-                if event.status == "Started" and event in self.world.azure.document(seen_from):
+                # What Azure starts by itself can be known only where it is shown, and only when somebody looks.
+                shown = event in self.world.azure.document(seen_from)
+                if event.status == "Started" and shown and event.started_at <= compared_at:
                     return True
         return False
 
-    def _one_domain(self, going, together, seen_from, what):
-        """I2: no host of another domain is down, beyond what one single event names."""
+    def _one_domain(self, going, together, seen_from, what, compared_at):
+        """I2: no host of another domain is down, beyond what one single event names.
+
+        `compared_at`: when the host last compared its document with what the decision was made from.
+        """
         domains = {self.world.domain[host] for host in going}
         for other in self.world.hosts:
-            if other in going or other in together or not self._is_down(other, seen_from):
+            if other in going or other in together or not self._is_down(other, seen_from, compared_at):
                 continue
             if len(domains) > 1 or self.world.domain[other] not in domains:
                 self.broken("I2", f"{what}, and {other} of another domain is down")
@@ -53,7 +57,8 @@ class Truth:
                 if not self.is_drained(host):
                     self.broken("I1", f"{event.id} is approved and {host} is not drained")
         if event.takes_down:
-            self._one_domain(set(event.hosts), (), sender, f"{event.id} is approved")
+            now = self.world.clock.now
+            self._one_domain(set(event.hosts), (), sender, f"{event.id} is approved", now)
 
     def starts(self, event):
         if event.approved and event.action == "drain":
@@ -67,8 +72,18 @@ class Truth:
         if self.is_disturbed(host) or not counted:
             return
         events = [self.world.azure.events[event_id] for event_id in event_ids]
-        together = {name for event in events if event.shown and host in event.hosts for name in event.hosts}
-        self._one_domain({host}, together, host, f"{host} is drained for {', '.join(event_ids)}")
+        together = {name for event in events if self._counts(event, host) for name in event.hosts}
+        journal = self.world.hosts[host].journal
+        opened = max((journal.opened.get(event_id, 0.0) for event_id in event_ids), default=0.0) if journal else 0.0
+        self._one_domain({host}, together, host, f"{host} is drained for {', '.join(event_ids)}", opened)
+
+    def _counts(self, event, host):
+        """An event of several domains that is cancelled between the host's own check and the first step on another
+        machine: nobody could know, and both go back.
+        """
+        journal = self.world.hosts[host].journal
+        opened = journal.opened.get(event.id, float("inf")) if journal else float("inf")
+        return host in event.hosts and (event.shown or event.over_at >= opened)
 
     def about_to_return(self, host):
         for event in self.world.azure.events.values():

@@ -14,6 +14,9 @@ from .parts import ALL
 from .run import Run
 from .truth import Truth
 
+# A host refuses what was read more than 40 s before, and sends nothing more than 20 s after its command arrived.
+LONGEST_COMMAND = 60.0
+
 
 class World:
     """`domains`: host -> domain, all of one group. `shared`: they get one document; otherwise they are single VMs."""
@@ -43,8 +46,11 @@ class World:
         return run
 
     def is_vanishing(self, host):
+        """Also for as long as a command may be under way that was decided before it was cancelled: docs/waves.md."""
         return any(
-            event.shown and event.type in ("Preempt", "Terminate") and host in event.hosts
+            event.type in ("Preempt", "Terminate")
+            and host in event.hosts
+            and (event.shown or self.clock.now - event.over_at < LONGEST_COMMAND)
             for event in self.azure.events.values()
         )
 

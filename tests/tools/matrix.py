@@ -27,7 +27,7 @@ CORES = {
     "2.20": ("3.12", "3.13", "3.14"),
     "2.21": ("3.14", "3.13", "3.12"),
 }
-SUITES = ("tests/unit", "tests/integration/targets")
+SUITES = ("tests/unit", "tests/runs")
 REQUIREMENTS = ("tests/requirements-runtime.txt", "tests/requirements-test.txt")
 
 
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     core: str
     python: str
     unit: str
-    integration: str
+    runs: str
     good: bool
 
 
@@ -56,10 +56,12 @@ def environment(core: str, version: str, python: str) -> Path:
 def run_suite(venv: Path, folder: str) -> tuple[str, bool]:
     """pytest's closing line, and whether all is well."""
     env = {**os.environ, "PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2")]
+    # Tests of whole runs spend most of their time waiting.
+    processes = int(os.environ.get("JOBS", "2")) * (3 if folder == "tests/runs" else 1)
+    pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", str(processes)]
     last = ""
     with subprocess.Popen(
-        [*pytest, "-m", "not once and not long", "--dist", "loadfile", folder],
+        [*pytest, "-m", "not once", "--dist", "worksteal", folder],
         env=env,
         stdout=subprocess.PIPE,
         text=True,
@@ -80,15 +82,15 @@ def run_core(core: str, required: bool) -> Row:
         venv = environment(core, version, pythons[version])
     except subprocess.CalledProcessError:
         return Row(core, version, "not run: its packages could not be installed, see above", "", False)
-    (unit, unit_good), (integration, integration_good) = (run_suite(venv, folder) for folder in SUITES)
-    return Row(core, version, unit, integration, unit_good and integration_good)
+    (unit, unit_good), (runs, runs_good) = (run_suite(venv, folder) for folder in SUITES)
+    return Row(core, version, unit, runs, unit_good and runs_good)
 
 
 def show(rows: list[Row]) -> None:
     width = max(len(row.unit) for row in rows)
-    print(f"\n{'core':<6}{'python':<8}{'unit':<{width}}  integration")
+    print(f"\n{'core':<6}{'python':<8}{'unit':<{width}}  runs")
     for row in rows:
-        print(f"{row.core:<6}{row.python:<8}{row.unit:<{width}}  {row.integration}")
+        print(f"{row.core:<6}{row.python:<8}{row.unit:<{width}}  {row.runs}")
 
 
 def main() -> None:

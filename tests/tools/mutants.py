@@ -4,47 +4,56 @@
 """Breaks the code on purpose, one place at a time, and shows which breaks no test notices.
 
 The decisions are what may go down together, what the policy says, what may be approved, and what a roll may begin: of
-their mutants at most 5 % may survive. The simulator is looked at as well, without a limit.
+their breaks at most 5 % may survive. The rest of the pure packages and the simulator are looked at without a limit.
 
-Everything happens in a copy of the tree. It takes hours; a share of all mutants, chosen by a seed, takes less.
+Everything happens in a copy of the tree.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import dataclasses
 import json
 import os
 import random
-import re
-import shlex
-import shutil
-import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-import cosmic_ray.commands
-import cosmic_ray.mutating
-from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome
+from mutation import child
+from mutation.breaks import Break, breaks_of
+from mutation.same_programs import same_program
+from mutation.stages import Stages
+from mutation.tree import copied_tree, to_be_broken
+from mutation.trial import Trial
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST_SURVIVORS = 0.05
 PURE = "plugins/plugin_utils"
 SIMULATOR = "roles/simulator/files/metadata_simulator"
-# File -> the tests that have to notice.
+# File -> the tests that have to notice; after a comma, those that are asked only where the first have not.
 DECISIONS = {
+    f"{PURE}/_joined.py": "tests/unit/waves tests/unit/plan",
     f"{PURE}/_plan/waves.py": "tests/unit/waves tests/unit/plan",
     f"{PURE}/_plan/policy.py": "tests/unit/policy",
+    "plugins/module_utils/_document/rules.py": "tests/unit/policy",
     f"{PURE}/_approve/judge.py": "tests/unit/approval",
     f"{PURE}/_roll/decide.py": "tests/unit/roll_model",
     f"{PURE}/_roll/state.py": "tests/unit/roll_model",
     f"{PURE}/_roll/groups.py": "tests/unit/roll_model",
 }
-# `is` in place of `==`, and the other way round: for words and small numbers that is the same.
-SAME = re.compile(r"ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
+# Without what waits on the wire.
+INVENTORY = "tests/unit/inventory/test_overlay.py tests/unit/inventory/test_sources.py"
+# The rest of these packages: folder or file -> tests; the longest path counts.
+PURE_PACKAGES = {
+    f"{PURE}/_azure": "tests/unit/events tests/unit/waves tests/unit/plan tests/unit/approval",
+    f"{PURE}/_azure/events.py": f"tests/unit/events {INVENTORY}",
+    f"{PURE}/_plan": "tests/unit/waves tests/unit/plan",
+    f"{PURE}/_roll": "tests/unit/roll tests/unit/roll_model",
+}
+# First the tests of its parts, in milliseconds; what they leave goes to those that talk to its process.
+SIMULATOR_TESTS = "tests/unit/simulator_parts, tests/unit/simulator"
+KINDS = ("decisions", "pure", "simulator")
 # What only says how it looks, or starts the program, is left out.
 NO_RULES = ("__init__.py", "__main__.py", "command_line.py", "program.py", "listening_sockets.py", "network.py")
 
@@ -56,140 +65,120 @@ class Outcome:
     line: int
     change: str
     survived: bool
+    # The test that noticed.
+    by: str
+    # Why it is no break at all, for those in same_programs.py.
+    same: str
+    seconds: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--share", type=float, default=100, metavar="PERCENT", help="so much of all mutants")
+    parser.add_argument("--share", type=float, default=100, metavar="PERCENT", help="so much of all breaks")
     parser.add_argument("--seed", type=int, default=1, help="chooses which; the same seed chooses the same")
-    parser.add_argument("--of", choices=["decisions", "simulator", "all"], default="all")
+    parser.add_argument("--of", choices=[*KINDS, "all"], default="decisions")
     parser.add_argument("--file", help="only files whose path holds this")
+    parser.add_argument("--again", type=Path, metavar="RESULTS", help="only what survived in an earlier run")
+    parser.add_argument(
+        "--quick", action="store_true", help="only tests of the first stage that take less than a tenth of a second"
+    )
+    parser.add_argument(
+        "--patience", type=float, default=30, metavar="SECONDS", help="for tests that wait; more on a busy machine"
+    )
     parser.add_argument("folder", type=Path, help="where to work; what is there is removed")
     options = parser.parse_args()
+    child.SECONDS_TO_WAIT = options.patience
+    survivors = survivors_in(options.again) if options.again else None
     folder = options.folder.absolute()
     tree = copied_tree(folder)
     os.chdir(tree)
-    os.environ.update(environment(tree))
+    os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(tree / ".build")
+    stages = Stages(tree, Trial)
     outcomes: list[Outcome] = []
-    for kind, files in {"decisions": DECISIONS, "simulator": simulator_files(tree)}.items():
-        if options.of in (kind, "all"):
-            for file, tests in files.items():
-                if not options.file or options.file in file:
-                    outcomes += tried(file, kind, tests, options.share, options.seed)
-    told_as_data = [dataclasses.asdict(one) for one in outcomes]
-    (folder / "mutants.json").write_text(json.dumps(told_as_data, indent=1), encoding="utf-8")
+    for kind, files in zip(KINDS, (DECISIONS, pure_files(tree), simulator_files(tree)), strict=True):
+        if options.of not in (kind, "all"):
+            continue
+        for file, tests in files.items():
+            if options.file and options.file not in file:
+                continue
+            breaks = breaks_of(file)
+            if survivors is not None:
+                breaks = [one for one in breaks if (file, one.change) in survivors]
+            breaks = a_share_of(breaks, options.share, f"{options.seed} {file}")
+            if not breaks:
+                continue
+            print(f"{file}: {len(breaks)} breaks", flush=True)
+            for outcome in tried(tree / file, kind, breaks, stages, tests, options.quick):
+                outcomes.append(outcome)
+                with (folder / "results.jsonl").open("a", encoding="utf-8") as results:
+                    results.write(json.dumps(dataclasses.asdict(outcome)) + "\n")
+    stages.end()
     sys.exit(told(outcomes))
 
 
-def copied_tree(folder: Path) -> Path:
-    """A copy that is its own mirror: a file is mutated where tests and the simulator take it from."""
-    shutil.rmtree(folder, ignore_errors=True)
-    tree = folder / "tree"
-    names = (
-        "plugins",
-        "roles",
-        "playbooks",
-        "tests",
-        "docs",
-        "meta",
-        "extensions",
-        "galaxy.yml",
-        "pyproject.toml",
-        "README.md",
-    )
-    tree.mkdir(parents=True)
-    for name in names:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, tree / name)
-    mirror = tree / ".build" / "ansible_collections" / "maintenance"
-    mirror.mkdir(parents=True)
-    (mirror / "azure").symlink_to(tree)
-    return tree
+def survivors_in(results: Path) -> set[tuple[str, str]]:
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    return {(line["file"], line["change"]) for line in lines if line["survived"]}
 
 
-def environment(tree: Path) -> dict[str, str]:
-    # What was compiled before would be taken for the mutant, where both were written in the same second.
-    return {"PYTHONDONTWRITEBYTECODE": "1", "ANSIBLE_COLLECTIONS_PATH": str(tree / ".build")}
+def pure_files(tree: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, tests in sorted(PURE_PACKAGES.items()):
+        files = files_in(tree / name) if (tree / name).is_dir() else [tree / name]
+        found.update((str(file.relative_to(tree)), tests) for file in files)
+    return {file: tests for file, tests in found.items() if file not in DECISIONS}
 
 
 def simulator_files(tree: Path) -> dict[str, str]:
-    files = sorted((tree / SIMULATOR).glob("*.py"))
-    return {f"{SIMULATOR}/{file.name}": "tests/unit/simulator" for file in files if file.name not in NO_RULES}
+    return {str(file.relative_to(tree)): SIMULATOR_TESTS for file in files_in(tree / SIMULATOR)}
 
 
-def tried(file: str, kind: str, tests: str, share: float, seed: int) -> list[Outcome]:
-    mutations = chosen(Path(file), share, seed)
-    if not mutations:
-        return []
-    command = f"{shlex.quote(sys.executable)} -m pytest -x -q --hypothesis-seed=0 {tests}"
-    began = time.monotonic()
-    subprocess.run(shlex.split(command), check=True, stdout=subprocess.DEVNULL)
-    seconds = time.monotonic() - began
-    print(f"{file}: {len(mutations)} mutants, the tests take {seconds:.0f} s", flush=True)
-    found = []
-    for mutation in mutations:
-        result = cosmic_ray.mutating.mutate_and_test([mutation], command, timeout=3 * seconds + 20)
-        survived = result.test_outcome == TestOutcome.SURVIVED
-        found.append(Outcome(file, kind, mutation.start_pos[0], changed(result.diff), survived))
-        print(f"\n  line {found[-1].line}: {found[-1].change}\n" if survived else ".", end="", flush=True)
+def files_in(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.py") if file.name not in NO_RULES)
+
+
+def a_share_of(breaks: list[Break], share: float, seed: str) -> list[Break]:
+    count = round(len(breaks) * share / 100)
+    picked = random.Random(seed).sample(range(len(breaks)), min(len(breaks), max(count, 1)))
+    return [breaks[place] for place in sorted(picked)]
+
+
+def tried(path: Path, kind: str, breaks: list[Break], stages: Stages, tests: str, quick: bool) -> Iterable[Outcome]:
+    with to_be_broken(path) as code:
+        for one in breaks:
+            began = time.monotonic()
+            same = same_program(one.file, one.change)
+            # All tests would run to their ends for it each time.
+            verdict = stages.verdict(tests, one, code, quick or bool(same))
+            seconds = round(time.monotonic() - began, 2)
+            yield Outcome(one.file, kind, one.line, one.change, verdict.survived, verdict.by, same, seconds)
+            seen = f"\n  line {one.line}: {one.change}\n" if verdict.survived and not same else "."
+            print(seen, end="", flush=True)
     print(flush=True)
-    return found
-
-
-def chosen(path: Path, share: float, seed: int) -> list[MutationSpec]:
-    with use_db(":memory:", WorkDB.Mode.create) as database:
-        cosmic_ray.commands.init([path], database, {})
-        mutations = [mutation for item in database.work_items for mutation in item.mutations]
-    hidden = without_effect_in(path)
-    mutations = [
-        one
-        for one in mutations
-        if not SAME.search(one.operator_name) and not any(start <= one.start_pos < end for start, end in hidden)
-    ]
-    mutations.sort(key=lambda one: (one.start_pos, one.operator_name, one.occurrence))
-    count = round(len(mutations) * share / 100)
-    picked = random.Random(f"{seed} {path}").sample(range(len(mutations)), min(len(mutations), max(count, 1)))
-    return [mutations[place] for place in sorted(picked)]
-
-
-def without_effect_in(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where annotations and decorators are: what they say about types, or that data is frozen, no test could notice."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        inner = [
-            getattr(node, "annotation", None),
-            getattr(node, "returns", None),
-            *getattr(node, "decorator_list", ()),
-        ]
-        for one in inner:
-            if isinstance(one, ast.expr):
-                found.append(((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0)))
-    return found
-
-
-def changed(diff: str | None) -> str:
-    """The line as it was and as it is, without the rest of the diff."""
-    lines = [line for line in (diff or "").splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    return " -> ".join(" ".join(line[1:].split()) for line in lines)[:300]
 
 
 def told(outcomes: list[Outcome]) -> int:
-    """Prints the summary; the exit code is 1 where too many mutants of the decisions survive."""
+    """Prints the summary; the exit code is 1 where too many breaks of the decisions survive."""
     for file in dict.fromkeys(one.file for one in outcomes):
         mine = [one for one in outcomes if one.file == file]
-        print(f"{sum(one.survived for one in mine):4} of {len(mine):4} survive  {file}")
-        for one in mine:
-            if one.survived:
-                print(f"       line {one.line}: {one.change}")
+        left = [one for one in mine if one.survived and not one.same]
+        print(f"{len(left):4} of {len(mine):4} survive  {file}")
+        for one in left:
+            print(f"       line {one.line}: {one.change}")
     code = 0
-    for kind, most in (("decisions", MOST_SURVIVORS), ("simulator", 1.0)):
+    for kind in KINDS:
         mine = [one for one in outcomes if one.kind == kind]
-        share = sum(one.survived for one in mine) / len(mine) if mine else 0
-        print(f"{kind}: {len(mine)} mutants, {share:.1%} survive")
-        code = 1 if share > most else code
+        if not mine:
+            continue
+        same = [one for one in mine if one.same]
+        left = [one for one in mine if one.survived and not one.same]
+        share = len(left) / (len(mine) - len(same) or 1)
+        print(f"{kind}: {len(mine)} breaks, {len(left)} survive, {share:.1%}; {len(same)} more are the same program")
+        code = 1 if kind == "decisions" and share > MOST_SURVIVORS else code
+    for one in outcomes:
+        if one.same and not one.survived:
+            print(f"{one.by} shows that this is not the same program: {one.file}: {one.change}")
+            code = 1
     return code
 
 

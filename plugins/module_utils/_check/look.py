@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is on this machine that a roll needs, or that an earlier one left behind. Nothing is changed.
+"""What is on this machine that a run needs, or that an earlier one left behind. Nothing is changed.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -17,7 +17,7 @@ import stat
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal_order import carried_out as journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.records_list import carried_out as records_list
 
@@ -69,7 +69,7 @@ def _unit(name):
     """What systemd calls its state of loading: loaded, not-found, masked; or why that is not known."""
     try:
         words = ["systemctl", "show", "--property=LoadState,ActiveState", "--", name]
-        _code, output = Host(SECONDS_FOR_SYSTEMD).run(words)
+        _code, output = Machine(SECONDS_FOR_SYSTEMD).run(words)
     except StepError as error:
         return str(error)
     states = [line.partition("=")[2] for line in output.splitlines() if line.startswith("LoadState=")]

@@ -29,6 +29,15 @@ def statuses_in(text):
         raise NotUnderstood("What the service answered is no event document") from None
 
 
+def incarnation_of(text):
+    """Which document it is, or None."""
+    try:
+        found = json.loads(text)["DocumentIncarnation"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, int) else None
+
+
 def is_as_judged(text, judged, may_have_started):
     """Whether these events are still what they were, and nothing has started but what may have.
 

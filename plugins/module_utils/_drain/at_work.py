@@ -48,7 +48,9 @@ class AtWork:
     def say(self, run_id, seconds=None):
         """This run is at work here, for so many seconds from now. Returns whether that could be written down."""
         ahead = SECONDS_AHEAD if seconds is None else seconds
-        line = "%s %s %.2f\n" % (digest_of(run_id), self._boot(), self.clock.seconds() + ahead)
+        return self._put("%s %s %.2f\n" % (digest_of(run_id), self._boot(), self.clock.seconds() + ahead))
+
+    def _put(self, line):
         fresh = "%s.%d" % (self.path, os.getpid())
         # It need not outlive a crash, as it says nothing after one.
         with contextlib.suppress(OSError):
@@ -78,10 +80,13 @@ class AtWork:
     def _boot(self):
         return self.clock.boot_id() or NO_BOOT_ID
 
+    def _content(self):
+        with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as kept:
+            return kept.read(LARGEST_FILE)
+
     def _read(self):
         try:
-            with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as kept:
-                run, boot, until = kept.read(LARGEST_FILE).decode("ascii").split()
+            run, boot, until = self._content().decode("ascii").split()
             until = float(until)
             return (run, boot, until) if math.isfinite(until) else ("", "", 0.0)
         except (OSError, ValueError):

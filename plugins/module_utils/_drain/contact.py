@@ -27,10 +27,11 @@ STANDARD_OUTPUT = 1
 
 
 class Contact:
-    """`with Contact(owned journal):` around what takes long."""
+    """`with Contact(owned journal):` around what takes long. `along` is called whenever it is renewed."""
 
-    def __init__(self, journal, output=STANDARD_OUTPUT, clock=seconds):
+    def __init__(self, journal, output=STANDARD_OUTPUT, clock=seconds, along=None):
         self.journal = journal
+        self.along = along
         self.output = output
         self.clock = clock
         self.why = ""
@@ -79,6 +80,8 @@ class Contact:
         try:
             if self.journal.renew():
                 self._until = self._renewed + SECONDS_AHEAD
+                if self.along:
+                    self.along()
         except NotOurs as error:
             self.why = str(error)
         except JournalError:

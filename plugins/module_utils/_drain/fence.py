@@ -43,11 +43,11 @@ class Fence:
     `ask` is the request that asks the service for its document, see ask.py.
     """
 
-    def __init__(self, given, journal_path, run_id, clock=_host_clock):
+    def __init__(self, given, journal_path, run_id, clock=_host_clock, at_work=None):
         self.given = given
         self.run_id = run_id
         self.clock = clock
-        self.at_work = AtWork(journal_path, clock)
+        self.at_work = at_work or AtWork(journal_path, clock)
 
     def check(self, data, may_be_old=False):
         """Raise Refused where the journal, or the time, is another one than the run knew."""

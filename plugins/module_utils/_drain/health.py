@@ -9,10 +9,10 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import socket
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import (
-    Host,
+    Machine,
     StepError,
+    in_seconds,
     said,
-    seconds,
     words_of,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.web import WebError, request
@@ -23,16 +23,16 @@ SECONDS_PER_ASKING = 10
 
 def failed_check(host, check):
     """None when the check passes, else the sentence that says what is wrong."""
-    patience = Host(min(check["timeout"], host.left()), contact=host.contact)
+    patience = Machine(min(check["timeout"], host.left()), contact=host.contact)
     answers = [""]
 
     def passes():
-        answers[0] = _complaint(Host(max(patience.left(), SECONDS_PER_ASKING)), check)
+        answers[0] = _complaint(Machine(max(patience.left(), SECONDS_PER_ASKING)), check)
         return answers[0] is None
 
     if patience.wait_until(passes, interval=check["interval"]):
         return None
-    return "%s (asked for %s)" % (answers[0], seconds(patience.timeout))
+    return "%s (asked for %s)" % (answers[0], in_seconds(patience.timeout))
 
 
 def _complaint(host, check):

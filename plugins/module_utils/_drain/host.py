@@ -24,7 +24,7 @@ class StepError(Exception):
     """The step can't be done. The text is for the user."""
 
 
-class Host:
+class Machine:
     """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
 
     `contact` knows whether the controller is still there, see contact.py. Without one nobody asks.
@@ -67,7 +67,7 @@ class Host:
             if code is None:
                 _kill_group(process)
                 self._check_contact("%s was killed" % words[0])
-                raise StepError("%s did not end within %s and was killed" % (words[0], seconds(self.timeout)))
+                raise StepError("%s did not end within %s and was killed" % (words[0], in_seconds(self.timeout)))
             output.seek(0)
             return code, output.read(LARGEST_OUTPUT).decode("utf-8", "replace").strip()
 
@@ -97,7 +97,7 @@ class Host:
         if self.check_mode or not length:
             return
         if length > self.left():
-            raise StepError("There is no time to wait %s %s" % (seconds(length), reason))
+            raise StepError("There is no time to wait %s %s" % (in_seconds(length), reason))
         end = self._clock() + length
         self.wait_until(lambda: self._clock() >= end, interval=min(length, SECONDS_BETWEEN_LOOKS))
 
@@ -118,7 +118,7 @@ def words_of(command):
     return words
 
 
-def seconds(number):
+def in_seconds(number):
     return "%g s" % round(number, 1)
 
 

@@ -8,10 +8,9 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import datetime
 import json
-import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE, KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"
@@ -90,13 +89,18 @@ def marked(data, marks, about_to_send=False):
     """The journal of a host whose events are about to be approved: from here on they may start at any moment.
 
     A mark says with `again` that an earlier sending may have arrived: it was there before with another time, or this
-    host itself was about to send. Such a one is not taken back.
+    host itself was about to send. Such a one is not taken back. `sent_from_here` is for the record, see confirmed.py.
     """
     new = {mark["event"].lower() for mark in marks}
     kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in new]
     old = _marks_that_stay(data, marks)
-    marks = [dict(mark, again=about_to_send or mark["event"].lower() in old) for mark in marks]
-    return dict(data, marks=kept + marks)
+    ours = {mark["event"].lower() for mark in data.get("marks", []) if mark.get("sent_from_here")}
+    for mark in marks:
+        event = mark["event"].lower()
+        kept.append(dict(mark, again=about_to_send or event in old))
+        if about_to_send or event in ours:
+            kept[-1]["sent_from_here"] = True
+    return dict(data, marks=kept)
 
 
 def _marks_that_stay(data, marks):
@@ -155,11 +159,12 @@ def _named(steps):
     return ", ".join("step %s (%s) is %s" % (step["number"], step["kind"], step["status"]) for step in steps)
 
 
-class Journal:
+class JournalFile:
     """The file. Every change is read, changed and written under a lock, and is on the disk when it returns."""
 
-    def __init__(self, path, predict_only=False):
-        self.file = KeptFile(path, "journal", "drain_journal", JournalError)
+    def __init__(self, path, predict_only=False, here=HERE):
+        self.here = here
+        self.file = here.kept_file(path, "journal", "drain_journal", JournalError)
         self.path = self.file.path
         self.predict_only = predict_only
 
@@ -170,15 +175,15 @@ class Journal:
 
     def last(self):
         """What was in the last one that was closed, or None where that can't be told."""
+        last = self.here.kept_file(self._last_path(), "journal", "drain_journal", JournalError)
         try:
-            with open(self._last_path(), "rb") as last_file:
-                data = json.loads(last_file.read(LARGEST_FILE).decode("utf-8"))
-        except (OSError, ValueError):
+            data = json.loads((last.read() or b"").decode("utf-8"))
+        except (JournalError, ValueError):
             return None
         return data if isinstance(data, dict) and isinstance(data.get("steps"), list) else None
 
     def _last_path(self):
-        return os.path.splitext(self.path)[0] + ".last.json"
+        return self.file.beside(".last.json")
 
     def change(self, function, run_id=None, then=None):
         """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is.
@@ -206,7 +211,7 @@ class Journal:
 
         if self.predict_only:
             return closed(self._of_run(self.read(), run_id))
-        if not os.path.isdir(self.file.folder):
+        if not self.file.has_folder():
             return None
         with self.file.locked():
             data = closed(self._of_run(self.read(), run_id))
@@ -217,7 +222,7 @@ class Journal:
 
     def _remove(self):
         self.file.remove()
-        AtWork(self.path).forget()
+        self.here.at_work(self.path).forget()
 
     def _of_run(self, data, run_id):
         owner = data and data.get("run_id")
@@ -237,7 +242,7 @@ class Journal:
             raise JournalError(complaint % (self.path, "it is too large"))
         try:
             data = json.loads(text.decode("utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise JournalError(complaint % (self.path, error)) from None
         if not isinstance(data, dict) or data.get("version") != VERSION:
             version = data.get("version") if isinstance(data, dict) else None
@@ -257,8 +262,16 @@ def _is_whole(data):
         and isinstance(steps, list)
         and all(_is_whole_step(step) for step in steps)
         and isinstance(data.get("marks", []), list)
-        and all(isinstance(mark, dict) and isinstance(mark.get("event"), str) for mark in data.get("marks", []))
+        and all(_is_whole_mark(mark) for mark in data.get("marks", []))
+        # What a watcher has left for a run.
+        and isinstance(data.get("left", []), list)
+        and all(isinstance(text, str) for text in data.get("left", []))
     )
+
+
+def _is_whole_mark(mark):
+    at = mark.get("at") if isinstance(mark, dict) else None
+    return isinstance(at, (int, float)) and not isinstance(at, bool) and isinstance(mark.get("event"), str)
 
 
 def _is_whole_step(step):

@@ -7,13 +7,12 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import DRAINED, Refused
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     NO_MORE,
-    Journal,
     JournalError,
+    JournalFile,
     all_drained,
     begun,
     has_something_drained,
@@ -30,10 +29,10 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned imp
 OF_A_FRESH_READING = ("begin", "mark")
 
 
-def carried_out(request, check_mode):
+def carried_out(request, check_mode, here=HERE):
     """The result of the module for its options."""
-    clock = _host_clock.told()
-    journal = Journal(expanded(request["path"]), predict_only=check_mode)
+    journal = JournalFile(here.expanded(request["path"]), predict_only=check_mode, here=here)
+    clock = here.clock.told()
     journal = OwnedJournal(journal, request.get("run_id") or "", request.get("fence"))
     state = request["state"]
     try:
@@ -65,7 +64,7 @@ def _written(journal, request, before):
     if state == "close":
         return journal.close()
     if journal.asks_for_events() and state in OF_A_FRESH_READING:
-        _ask.check_that_events_are_shown(journal.fence)
+        _ask.check_that_events_are_shown(journal.fence, **journal.journal.here.service)
 
     def change(data):
         return _changed(data, state, request, journal, now)
@@ -80,7 +79,7 @@ def _written(journal, request, before):
 
 def _changed(data, state, request, journal, now):
     """What the journal holds after that; None leaves it as it is."""
-    run_id, boot = journal.run_id, _host_clock.boot_id()
+    run_id, boot = journal.run_id, journal.journal.here.clock.boot_id()
     if state == "begin":
         return begun(data, request.get("events") or [], run_id, boot, now)
     if state == "mark":

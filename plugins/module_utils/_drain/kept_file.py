@@ -76,6 +76,13 @@ class KeptFile:
         except OSError as error:
             raise self._failed("removed", error) from None
 
+    def beside(self, ending):
+        """The path of another file of the same name with another ending."""
+        return os.path.splitext(self.path)[0] + ending
+
+    def has_folder(self):
+        return os.path.isdir(self.folder)
+
     def make_folder(self):
         try:
             if not os.path.isdir(self.folder):

@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, seconds, words_of
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds, words_of
 
 
 def look(host, arguments):
@@ -58,7 +58,7 @@ class Failover:
         if not host.wait_until(lambda: host.run(check)[0] == 0, interval=1):
             raise StepError(
                 "%s ran, but %s did not say within %s that the part was handed over"
-                % (words_of(arguments["command"])[0], words_of(check)[0], seconds(host.timeout))
+                % (words_of(arguments["command"])[0], words_of(check)[0], in_seconds(host.timeout))
             )
 
     @staticmethod

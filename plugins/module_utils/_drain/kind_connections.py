@@ -6,7 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, seconds
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 ESTABLISHED = "01"
@@ -27,7 +27,7 @@ def drain(host, arguments, before):
     complaint = "%d established connections on port %s are left after %s, at most %d are allowed" % (
         count(arguments["ports"]),
         ports,
-        seconds(host.timeout),
+        in_seconds(host.timeout),
         at_most,
     )
     if arguments["on_timeout"] == "fail":

@@ -9,7 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import errno
 import socket
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, seconds
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds
 
 # Bits of srv_admin_state, from HAProxy's management guide.
 MAINTENANCE_BITS = 0x01 | 0x02 | 0x04 | 0x20 | 0x40
@@ -36,7 +36,7 @@ def drain(host, arguments, before):
     if not host.wait_until(lambda: _sessions(arguments) <= wait_sessions):
         raise StepError(
             "HAProxy still has %d sessions with %s after %s, at most %d are allowed"
-            % (_sessions(arguments), name, seconds(host.timeout), wait_sessions)
+            % (_sessions(arguments), name, in_seconds(host.timeout), wait_sessions)
         )
 
 
@@ -53,7 +53,7 @@ def restore(host, arguments, before):
     # The next host must not be taken out of rotation before HAProxy sends anything to this one.
     if before.get("up") and not host.check_mode and not host.wait_until(lambda: _in_rotation(arguments)):
         raise StepError(
-            "HAProxy does not take %s for up after %s: look at its health check" % (name, seconds(host.timeout))
+            "HAProxy does not take %s for up after %s: look at its health check" % (name, in_seconds(host.timeout))
         )
 
 

@@ -36,7 +36,7 @@ def _tell(host, arguments, message):
     host.change("logged: %s" % message, _write, arguments, message)
     webhook = arguments.get("webhook")
     if webhook and webhook.get("sent_from", "host") == "host":
-        host.change("told the webhook", send, host, webhook, message)
+        host.change("told the webhook", send_message, host, webhook, message)
 
 
 def _write(arguments, message):
@@ -47,7 +47,7 @@ def _write(arguments, message):
     syslog.closelog()
 
 
-def send(host, webhook, message):
+def send_message(host, webhook, message):
     body = webhook.get("body")
     try:
         request(

@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import json
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, seconds
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.web import WebError, request
 
 LEADERS = ("leader", "master", "primary", "standby_leader")
@@ -28,7 +28,7 @@ def drain(host, arguments, _before):
         order["candidate"] = arguments["candidate"]
     host.change("switched over from %s" % node["name"], _switch, host, arguments, order)
     if not host.check_mode and not host.wait_until(lambda: _other_leader(host, arguments, node["name"]), interval=1):
-        raise StepError("Patroni took the switchover, but no other member leads after %s" % seconds(host.timeout))
+        raise StepError("Patroni took the switchover, but no other member leads after %s" % in_seconds(host.timeout))
 
 
 def restore(host, arguments, before):
@@ -42,7 +42,7 @@ def restore(host, arguments, before):
     order = {"leader": leader, "candidate": name}
     host.change("switched back to %s" % name, _switch, host, arguments, order)
     if not host.check_mode and not host.wait_until(lambda: _leads(host, arguments, name), interval=1):
-        raise StepError("Patroni took the switchover, but %s does not lead after %s" % (name, seconds(host.timeout)))
+        raise StepError("Patroni took the switchover, but %s does not lead after %s" % (name, in_seconds(host.timeout)))
 
 
 def _node(host, arguments):

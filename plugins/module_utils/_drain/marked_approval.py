@@ -1,18 +1,18 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The approval of a roll: compare, write down that it begins, send, in one command and behind the fence.
+"""The approval of a run: compare, write down that it begins, send, in one command and behind the fence.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of, is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import expanded
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
-    Journal,
     JournalError,
+    JournalFile,
     marked,
     marked_alone,
     that_can_be_taken_back,
@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 
 # A POST is not tried any more so long after its command arrived.
 SECONDS_TO_SEND = 20
@@ -29,19 +30,27 @@ SECONDS_TO_SEND = 20
 class MarkedApproval:
     """`marking` is {journal, run_id, fence, marks}."""
 
-    def __init__(self, marking):
+    def __init__(self, marking, here=HERE):
         self.marks = marking["marks"]
-        self.journal = OwnedJournal(Journal(expanded(marking["journal"])), marking["run_id"], marking["fence"])
+        # A machine that is worked on from elsewhere keeps no such record.
+        self.audit = marking.get("audit") if here.can_act else None
+        journal = JournalFile(here.expanded(marking["journal"]), here=here)
+        self.journal = OwnedJournal(journal, marking["run_id"], marking["fence"])
         self.to_take_back = []
 
     def begin(self, document):
         """Write down that the approval of what this document shows begins, if the fence allows it."""
         self.journal.fence.check_events(document)
         self.journal.take(self._marked)
+        self.tell("approval begins", incarnation=incarnation_of(document))
+
+    def tell(self, what, **details):
+        """A line in the record of this host."""
+        _audit.tell(self.audit, what, events=[mark["event"] for mark in self.marks], **details)
 
     def _marked(self, data):
         self.to_take_back = that_can_be_taken_back(data, self.marks)
-        data = data or marked_alone(self.journal.run_id, _host_clock.boot_id(), utc_now())
+        data = data or marked_alone(self.journal.run_id, self.journal.journal.here.clock.boot_id(), utc_now())
         return marked(data, self.marks, about_to_send=True)
 
     def take_back(self):
@@ -59,10 +68,19 @@ def _expectation(approval):
     return lambda document: is_as_judged(document, marking["judged"], may_start)
 
 
-def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
+def _tell_outcome(marking, answers):
+    problem = answers["problem"]
+    if problem:
+        marking.tell("approval unclear" if problem["unclear"] else "approval refused", error=problem["message"][:500])
+    elif answers["sent"]:
+        marking.tell("approved")
+
+
+def sent(request, transport=SocketTransport, here=HERE):
     """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
-    approval, arrived = request["approval"], clock.seconds()
-    marking = MarkedApproval(approval["marking"])
+    approval, clock = request["approval"], here.clock
+    marking = MarkedApproval(approval["marking"], here)
+    arrived = clock.seconds()
     try:
         answers = _imds.approve(
             request["endpoints"][0],
@@ -78,6 +96,7 @@ def sent(request, transport=_imds.HttpTransport, clock=_host_clock):
         )
         if answers["problem"] and not answers["problem"]["unclear"]:
             marking.take_back()
+        _tell_outcome(marking, answers)
     except JournalError as error:
         return dict(_journal_order.failure_of(error), kind="refused")
     return {"changed": False, "answers": dict(answers, clock=None)}

@@ -18,17 +18,20 @@ _URL = re.compile(r"https?://[^\s/?#@\x00-\x1f\x7f]+(?:[/?#][^\s\x00-\x1f\x7f]*)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _METHOD = re.compile(r"[A-Z]{1,20}")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+# What could stand for several services is no name.
+_WINDOWS_SERVICE = re.compile(r"[^/\\*?\[\]\x00-\x1f\x7f]{1,256}")
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]")
 _TAG = re.compile(r"[A-Za-z0-9_.@:/-]{1,64}")
 
 
-def bad_name(kind, arguments):
+def bad_name(kind, arguments, on_windows=False):
     """A sentence about the first name that can't be one, or None."""
-    for problem in _problems(kind, arguments):
+    for problem in _problems(kind, arguments, on_windows):
         return problem
     return None
 
 
-def _problems(kind, arguments):
+def _problems(kind, arguments, on_windows):
     haproxy, nginx = arguments.get("haproxy"), arguments.get("nginx")
     if kind == "load_balancer" and haproxy:
         for name in ("backend", "server"):
@@ -40,11 +43,10 @@ def _problems(kind, arguments):
             yield "%r can't be the address of a server in nginx" % nginx["server"]
         yield from _bad_path("upstream_file", nginx["upstream_file"])
     if kind == "load_balancer" and arguments.get("probe_file"):
-        yield from _bad_path("path", arguments["probe_file"]["path"])
+        yield from _bad_path("path", arguments["probe_file"]["path"], on_windows)
     if kind == "services":
         for name in arguments["names"]:
-            if not _UNIT.fullmatch(str(name)):
-                yield "%r can't be the name of a unit of systemd" % name
+            yield from _bad_service(name, on_windows)
     if kind == "connections":
         for port in arguments["ports"]:
             if not isinstance(port, int) or not 0 < port < 65536:
@@ -61,7 +63,7 @@ def _problems(kind, arguments):
         yield "%r can't be the name of a node" % arguments["node"]
 
 
-def bad_health_name(check):
+def bad_health_name(check, on_windows=False):
     """The same for a health check."""
     uri = check.get("uri")
     if uri:
@@ -69,15 +71,29 @@ def bad_health_name(check):
             return "%r can't be a method of HTTP" % uri["method"]
         for problem in list(_bad_url(uri["url"])) + list(_bad_headers(uri.get("headers"))):
             return problem
-    if check.get("service") is not None and not _UNIT.fullmatch(str(check["service"])):
-        return "%r can't be the name of a unit of systemd" % check["service"]
+    if check.get("service") is not None:
+        for problem in _bad_service(check["service"], on_windows):
+            return problem
     if check.get("port") is not None and not 0 < check["port"] < 65536:
         return "%s is not a port" % check["port"]
     return None
 
 
-def _bad_path(name, path):
-    if not str(path).startswith("/") or re.search(r"[\x00-\x1f\x7f]", str(path)):
+def bad_web_address(url, headers):
+    """The same for an address that is told something."""
+    for problem in list(_bad_url(url)) + list(_bad_headers(headers)):
+        return problem
+    return None
+
+
+def _bad_service(name, on_windows):
+    if not (_WINDOWS_SERVICE if on_windows else _UNIT).fullmatch(str(name)):
+        yield "%r can't be the name of a %s" % (name, "service" if on_windows else "unit of systemd")
+
+
+def _bad_path(name, path, on_windows=False):
+    absolute = _WINDOWS_PATH.match(str(path)) if on_windows else str(path).startswith("/")
+    if not absolute or re.search(r"[\x00-\x1f\x7f]", str(path)):
         yield "%s must be an absolute path, not %r" % (name, path)
 
 

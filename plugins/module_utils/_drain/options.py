@@ -1,15 +1,12 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of drain_step and drain_journal, for the host half and the controller half alike."""
+"""The options of _drain_step and drain_journal, for the host half and the controller half alike."""
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import AT_MOST
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH, STATUSES
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
-    API_VERSIONS,
-    AUTO,
-    DEFAULT_ENDPOINT,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
 
 # The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
 ORDER = "order"
@@ -96,7 +93,7 @@ def step_options():
     return dict(
         plan=dict(type="dict", required=True),
         position=dict(type="int", required=True),
-        perform=dict(type="str", choices=["step", "claim", "record", "act", "finish"], default="step"),
+        perform=dict(type="str", choices=["step", "claim", "record", "act", "finish", "unhealthy"], default="step"),
         status=dict(type="str", choices=list(STATUSES), default="started"),
         before=dict(type="dict"),
         error=dict(type="str"),

@@ -6,9 +6,15 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence
+import contextlib
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import WORKED_ON, Fence, Refused
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock, StillLocked
+
+# A run comes again when it has read the host anew; a role that is used by itself has this one try.
+SECONDS_FOR_THE_STEP = 600
+SECONDS_FOR_THE_STEP_IN_A_RUN = 20
 
 
 class NotOurs(JournalError):
@@ -22,8 +28,8 @@ class OwnedJournal:
         self.journal = journal
         self.path = journal.path
         self.run_id = run_id
-        self.fence = Fence(fence, journal.path, run_id) if fence else None
-        self.at_work = AtWork(journal.path)
+        self.at_work = journal.here.at_work(journal.path)
+        self.fence = Fence(fence, journal.path, run_id, journal.here.clock, self.at_work) if fence else None
 
     def asks_for_events(self):
         return bool(self.fence and self.fence.given.get("events"))
@@ -62,8 +68,23 @@ class OwnedJournal:
             data = function(data)
             return data and dict(data, run_id=self.run_id)
 
-        # Without a fence each function says for itself whose the journal is.
-        return self.journal.change(checked if self.fence else function, then=self._say)
+        with self._when_nobody_does_a_step():
+            # Without a fence each function says for itself whose the journal is.
+            return self.journal.change(checked if self.fence else function, then=self._say)
+
+    @contextlib.contextmanager
+    def _when_nobody_does_a_step(self):
+        """What another one has begun comes to its end before the journal is taken over."""
+        data = None if self.journal.predict_only else self.journal.read()
+        if data is None or data.get("run_id") == self.run_id:
+            yield
+            return
+        seconds = SECONDS_FOR_THE_STEP_IN_A_RUN if self.fence else SECONDS_FOR_THE_STEP
+        try:
+            with StepLock(self.path).held(seconds):
+                yield
+        except StillLocked as error:
+            raise Refused(WORKED_ON, "%s: it is the run %s" % (error, data.get("run_id"))) from None
 
     def change(self, function):
         """A change by the run that has the journal."""

@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file
 VERSION = 1
 
 
-class Record:
+class RecordFile:
     """The record of one deed: what it acts on, for which host, in which run.
 
     `deed` is {acts_on, host, vm, events, type}; `acts_on` is what tells one deed from another.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module drain_step does: one step of a drain or a restore, as the controller half orders it.
+"""What the module _drain_step does: one step of a drain or a restore, as the controller half orders it.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -12,16 +12,21 @@ import time
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import newly_confirmed, with_confirmed
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, begun, utc_now
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, Unhealthy
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
 
 
-def carried_out(order, check_mode):
+def carried_out(order, check_mode, here=HERE):
     """The result of the module for an order."""
-    runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode)
+    runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode, here=here)
+    # A machine that is worked on from elsewhere keeps no such record.
+    runner.audit = order.get("audit") if here.can_act else None
+    _leave_mark(order, runner)
     try:
         if order["perform"] == "steps":
             return _several(order, runner)
@@ -39,13 +44,20 @@ def _says_who_works(order, runner):
     return order.get("fenced") and runner.journal and not runner.check_mode
 
 
+def _leave_mark(order, runner):
+    """Where a watcher has reflexes, the run comes first for another while, see mark_file.py."""
+    if order.get("mark") and not runner.check_mode and runner.here.can_act:
+        _mark_file.leave(order["mark"], runner.run_id)
+
+
 @contextlib.contextmanager
 def _in_contact(order, runner):
-    """In a roll others are told that this host is worked on, for as long as the controller is there."""
-    if not _says_who_works(order, runner) or order["perform"] == "record":
+    """In a run others are told that this host is worked on, for as long as the controller is there."""
+    if not _says_who_works(order, runner) or order["perform"] == "record" or not runner.here.can_act:
         yield
         return
-    with _contact.Contact(OwnedJournal(runner.journal, runner.run_id)) as runner.contact:
+    journal = OwnedJournal(runner.journal, runner.run_id)
+    with _contact.Contact(journal, along=lambda: _leave_mark(order, runner)) as runner.contact:
         yield
 
 
@@ -65,12 +77,15 @@ def _several(order, runner):
     result = {"changed": False, "results": []}
     if order.get("open"):
         result["journal"] = _opened(order, runner)
-        result["boot_id"] = boot_id()
+        result["boot_id"] = runner.here.clock.boot_id()
         if result["journal"] is None or result["journal"]["steps"] != order["open"]["expected"]:
             return result
     with _in_contact(order, runner):
         result["results"] = _done_in_a_row(order, runner)
     result["changed"] = any(one["changed"] for one in result["results"])
+    if order.get("seconds_at_work") and _says_who_works(order, runner):
+        # What comes next is done by tasks, which say nothing themselves.
+        OwnedJournal(runner.journal, runner.run_id).renew(order["seconds_at_work"])
     return result
 
 
@@ -97,16 +112,25 @@ def _opened(order, runner):
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
         if journal.asks_for_events():
-            _ask.check_that_events_are_shown(journal.fence)
-        events = order["open"]["events"]
-        return journal.take(lambda data: begun(data, events, runner.run_id, boot_id(), utc_now()))
-    if runner.journal.read() is None:
+            _ask.check_that_events_are_shown(journal.fence, **runner.here.service)
+        events, before = order["open"]["events"], runner.journal.read() or {}
+        boot = runner.here.clock.boot_id()
+        data = journal.take(lambda data: begun(data, events, runner.run_id, boot, utc_now()))
+        if before.get("run_id") != runner.run_id:
+            runner.tell("drain begins", data, taken_from=before.get("run_id"))
+        return data
+    before = runner.journal.read()
+    if before is None:
         journal.check_that_it_was_lost(order["open"].get("expected") or [])
         return None
-    return journal.take(
-        lambda data: data and dict(data, state="restoring", run_id=runner.run_id),
+    # What the run has seen of its approvals is told along with the return, which saves a call.
+    confirmed = newly_confirmed(before, order["open"].get("effects") or {})
+    data = journal.take(
+        lambda data: data and dict(with_confirmed(data, confirmed), state="restoring", run_id=runner.run_id),
         may_be_old=True,
     )
+    runner.tell_confirmed(confirmed)
+    return data
 
 
 def _one(order, runner, timeout):

@@ -6,8 +6,11 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import contextlib
+import os
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_command as _kind_command
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
@@ -17,17 +20,19 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_patroni as _kind_patroni
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import CONFIRMED
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
-    Journal,
     JournalError,
+    JournalFile,
     all_drained,
     recorded,
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_name
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import Record
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock
 
 KINDS = {
     "checkpoint": _kind_command.Checkpoint,
@@ -56,6 +61,11 @@ OPTIONAL_KINDS = (
 )
 
 
+def is_known(kind):
+    """Whether a host does such a step without the help of tasks."""
+    return kind in KINDS or kind in VARIANTS
+
+
 def workings_of(kind, arguments):
     """What does such a step, and the arguments that it takes."""
     problem = bad_name(kind, arguments)
@@ -70,14 +80,17 @@ def workings_of(kind, arguments):
 
 
 class StepRunner:
-    def __init__(self, journal, run_id, check_mode=False, clock=time.monotonic):
-        self.journal = Journal(journal, predict_only=check_mode) if journal else None
+    def __init__(self, journal, run_id, check_mode=False, clock=time.monotonic, here=HERE):
+        self.here = here
+        self.journal = JournalFile(journal, predict_only=check_mode, here=here) if journal else None
         self.run_id = run_id
         self.check_mode = check_mode
         self.started = clock()
         self.clock = clock
-        # In a roll: knows whether the controller is still there.
+        # In a run: knows whether the controller is still there.
         self.contact = None
+        # Whose the deeds are, for the record.
+        self.audit = None
 
     def check_contact(self):
         """Between two steps nothing is left half done."""
@@ -117,6 +130,23 @@ class StepRunner:
         return {"changed": bool(host.done), "done": host.done, "remarks": host.warnings}
 
     def drain(self, step, timeout, finished=(), final=None):
+        with self._alone(timeout):
+            return self._drain(step, timeout, finished, final)
+
+    def restore(self, step, timeout, finished=(), final=None):
+        with self._alone(timeout):
+            return self._restore(step, timeout, finished, final)
+
+    @contextlib.contextmanager
+    def _alone(self, timeout):
+        """A step is one for whoever takes the journal over: it waits for the end of it."""
+        if self.check_mode or not os.path.isdir(os.path.dirname(self.journal.path)):
+            yield
+            return
+        with StepLock(self.journal.path).held(timeout):
+            yield
+
+    def _drain(self, step, timeout, finished, final):
         found = self._known(step) or step
         if found.get("before") is None:
             step = dict(step, before=self.look(step, timeout)["before"])
@@ -127,21 +157,23 @@ class StepRunner:
         data = self.record([dict(step, status="done")], final="drained" if final == "drained" else None)
         return self._told(result, data, step, "done")
 
-    def restore(self, step, timeout, finished=(), final=None):
+    def _restore(self, step, timeout, finished, final):
         # From here on it no longer counts as done: who goes on after us must not believe that it is.
         self.record([dict(step, status="started")], finished, "undone")
         result = self._do("restore", step, timeout)
         data = self.record([dict(step, status="undone")])
         if final == "closed" and not self.check_mode:
-            data = self.journal.close(self.run_id)
+            data = self._closed()
         return self._told(result, data, step, "undone")
 
     def finish(self, finished, final, health, timeout):
         """Write down what the last steps left open; after a restore look at the host's health first."""
         status = "done" if final == "drained" else "undone"
         data = self.record([], finished, status, final="drained" if final == "drained" else None)
-        host = Host(timeout, self.check_mode, contact=self.contact)
+        host = Machine(timeout, self.check_mode, contact=self.contact)
         checks = [] if self.check_mode else health
+        if checks:
+            self._check_that_it_can_act("check its health")
         results = []
         for check in checks:
             complaint = _health.failed_check(host, check)
@@ -149,8 +181,13 @@ class StepRunner:
             if complaint:
                 raise Unhealthy(complaint, results)
         if final == "closed" and not self.check_mode:
-            data = self.journal.close(self.run_id)
+            data = self._closed()
         return dict(self._told({"changed": False, "done": [], "remarks": []}, data, None, None), health=results)
+
+    def _closed(self):
+        data = self.journal.close(self.run_id)
+        self.tell("returned to service", data)
+        return data
 
     def record_only(self, direction, step, status, finished, error=None):
         """For a step whose work is done by others: write down what became of it."""
@@ -171,10 +208,25 @@ class StepRunner:
             data = recorded(data, records, utc_now())
             return all_drained(data, utc_now()) if final == "drained" and not self.check_mode else data
 
-        return self.journal.change(change, self.run_id)
+        data = self.journal.change(change, self.run_id)
+        if final == "drained":
+            self.tell("drained", data)
+        return data
+
+    def tell(self, what, data, **details):
+        """A line in the record of this host."""
+        if data and not self.check_mode:
+            _audit.tell(self.audit, what, events=[event.get("id") for event in data["events"]], **details)
+
+    def tell_confirmed(self, approvals):
+        """A line for each approval that has come to something, see confirmed.py."""
+        for details in [] if self.check_mode else approvals:
+            _audit.tell(self.audit, CONFIRMED, **details)
 
     def failed(self, step, message):
         """Write the failure down where that can be done."""
+        if not self.check_mode:
+            _audit.tell(self.audit, "step failed", step=step["number"], kind=step["kind"], error=message[:500])
         try:
             return self.record([dict(step, status="failed", error=message)])
         except JournalError:
@@ -192,15 +244,23 @@ class StepRunner:
         return next((one for one in (data or {}).get("steps", []) if one["number"] == step["number"]), None)
 
     def _record(self, record):
-        return Record(record["folder"], record["deed"], self.run_id, self.check_mode)
+        self._check_that_it_can_act("keep a record for another host")
+        return RecordFile(record["folder"], record["deed"], self.run_id, self.check_mode)
+
+    def _check_that_it_can_act(self, deed):
+        if not self.here.can_act:
+            raise StepError("A Windows host does not %s by itself" % deed)
 
     def _host(self, arguments, timeout):
+        self._check_that_it_can_act("do a step")
         own = arguments.get("timeout")
-        return Host(min(own, timeout) if own else timeout, self.check_mode, contact=self.contact)
+        return Machine(min(own, timeout) if own else timeout, self.check_mode, contact=self.contact)
 
     def _told(self, result, data, step, status):
         data = data or {}
-        told = dict(result, state=data.get("state"), drained_at=data.get("drained_at"), boot_id=boot_id())
+        told = dict(
+            result, state=data.get("state"), drained_at=data.get("drained_at"), boot_id=self.here.clock.boot_id()
+        )
         told.update(restored_at=data.get("restored_at"), now=utc_now())
         if step is not None:
             told["step"] = {"number": step["number"], "kind": step["kind"], "status": status}

@@ -54,7 +54,7 @@ def seconds_left(lease, moment):
     if "expires_at" in lease:
         return _seconds_of(lease["expires_at"]) - moment.wall
     if _of_another_boot(lease, moment):
-        # It was granted before this boot. Whoever had a majority counts on it for so long, though this keeper was away.
+        # It was granted before this boot. Whoever had a majority counts on it for so long, though this host was away.
         return lease["seconds"] - moment.uptime
     return lease["counted_from"] + lease["seconds"] - moment.uptime
 
@@ -63,7 +63,7 @@ def is_of(lease, who):
     return all(lease[name] == who.get(name) for name in IDENTITY)
 
 
-def told(lease):
+def told_lease(lease):
     """What others get to know of it."""
     return {name: lease[name] for name in OWNER + ("taken_at",)}
 

@@ -6,31 +6,59 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import at_work as _at_work
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._service import http_transport as _http_transport
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
 from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
 
 
-def carried_out(request, check_mode, transport=_imds.HttpTransport, discovered_endpoints=None, is_here=True):
-    """The result of the module service_exchange for its options: {answers}, or {failed, msg, kind, status}.
+def carried_out(
+    request,
+    check_mode,
+    transport=_http_transport.HttpTransport,
+    discovered_endpoints=None,
+    is_here=True,
+    here=HERE,
+):
+    """The result of the module _service_exchange for its options: {answers}, or {failed, msg, kind, status}.
 
     `is_here`: whether this is the host that is asked, and not a controller that asks by other means.
     """
     approval = request.get("approval")
     if check_mode and approval:
         return _failed("No approval is sent in check mode.", "check_mode", None)
-    clock = _host_clock.told() if is_here else None
-    renewal = request.get("renewal")
-    if renewal and is_here and not check_mode:
-        _at_work.AtWork(_at_work.expanded(renewal["path"])).renew(renewal["run_id"])
+    transport = here.service.get("transport", transport)
+    discovered_endpoints = here.service.get("discovered_endpoints", discovered_endpoints)
+    renewal = request.get("renewal") if is_here and not check_mode else None
+    at_work = here.at_work(here.expanded(renewal["path"])) if renewal else None
+    clock = here.clock.told() if is_here and here.can_act else None
+    if at_work and here.can_act:
+        at_work.renew(renewal["run_id"])
+    # There is no watcher on a machine that is worked on from elsewhere.
+    mark = request.get("mark") if is_here and here.can_act and not check_mode else None
+    run_mark = _mark_file.left_by_a_run(mark["path"], mark["run_id"]) if mark else None
+    result = _result(request, transport, discovered_endpoints, here)
+    if not here.can_act:
+        # Such a machine has told its clock along with the answer, before it asked.
+        clock = here.clock.told()
+        if at_work:
+            at_work.renew(renewal["run_id"])
+    if "answers" in result:
+        result["answers"].setdefault("clock", clock)
+        result["answers"].setdefault("run_mark", run_mark)
+    return result
+
+
+def _result(request, transport, discovered_endpoints, here):
+    approval = request.get("approval")
     try:
         if approval and approval.get("marking"):
-            return _marked_approval.sent(request, transport)
-        answers = _ask(request, transport, discovered_endpoints)
-        return {"changed": False, "answers": dict(answers, clock=clock)}
-    except _imds.ImdsError as error:
+            return _marked_approval.sent(request, transport, here)
+        return {"changed": False, "answers": dict(_ask(request, transport, discovered_endpoints))}
+    except _patience.ImdsError as error:
         return _failed(str(error), error.kind, error.status)
 
 

@@ -7,12 +7,14 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._service import endpoint as _endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service import http_transport as _http_transport
 from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
 
 
-def read(request, transport=_imds.HttpTransport, discovered_endpoints=None):
+def read(request, transport=_http_transport.HttpTransport, discovered_endpoints=None):
     """`request` is {endpoints, api_version, with_instance, timeout}."""
     endpoints = request["endpoints"]
     if endpoints == ["auto"]:
-        endpoints = [_imds.DEFAULT_ENDPOINT] + (discovered_endpoints or _leases.discovered_endpoints)()
-    return _imds.read(endpoints, request["api_version"], request["with_instance"], request["timeout"], transport)
+        endpoints = [_endpoint.DEFAULT_ENDPOINT] + (discovered_endpoints or _leases.discovered_endpoints)()
+    return _imds.read_from(endpoints, request["api_version"], request["with_instance"], request["timeout"], transport)

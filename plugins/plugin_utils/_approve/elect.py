@@ -22,7 +22,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Record
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import EventRecord
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 
 SECONDS_BETWEEN_LOOKS = 0.02
@@ -42,7 +42,7 @@ class Election:
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     @contextlib.contextmanager
-    def turn(self, event_ids: Sequence[str], seconds: float) -> Iterator[dict[str, Record]]:
+    def turn(self, event_ids: Sequence[str], seconds: float) -> Iterator[dict[str, EventRecord]]:
         """Have these events for ourselves; changes to the records are kept when the block ends.
 
         The locks are the kernel's: a process that dies gives its own back. Who waits does so for as long as others get
@@ -61,16 +61,16 @@ class Election:
             finally:
                 self.keep(records)
 
-    def keep(self, records: dict[str, Record]) -> None:
+    def keep(self, records: dict[str, EventRecord]) -> None:
         """Write records down at once, for the case that this process does not live to see its turn end."""
         for event_id, record in records.items():
             self._keep(event_id, record)
 
-    def record(self, event_id: str) -> Record:
+    def record(self, event_id: str) -> EventRecord:
         try:
-            return Record(**json.loads(self._path(event_id).read_text(encoding="utf-8")))
+            return EventRecord(**json.loads(self._path(event_id).read_text(encoding="utf-8")))
         except FileNotFoundError:
-            return Record()
+            return EventRecord()
 
     def not_sent(self, marks: Iterable[Mapping[str, t.Any]]) -> list[Mapping[str, t.Any]]:
         """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
@@ -91,7 +91,7 @@ class Election:
     def _done(self, task: str, event_id: str) -> Path:
         return self.folder / f"done-{_digest(task)}-{_digest(canonical_id(event_id))}"
 
-    def _keep(self, event_id: str, record: Record) -> None:
+    def _keep(self, event_id: str, record: EventRecord) -> None:
         path = self._path(event_id)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(json.dumps(dataclasses.asdict(record)), encoding="utf-8")

@@ -18,22 +18,21 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     canonical_name,
     names_host,
 )
-
-Event = dict[str, t.Any]
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 
 
 @dataclasses.dataclass
 class Judgement:
     """What the event document, read just now, says about what was asked for."""
 
-    approvable: list[Event] = dataclasses.field(default_factory=list)
+    approvable: list[EventData] = dataclasses.field(default_factory=list)
     already_started: list[str] = dataclasses.field(default_factory=list)
     gone: list[str] = dataclasses.field(default_factory=list)
     refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
 
 
-def judge(
-    events: Sequence[Event],
+def judge_events(
+    events: Sequence[EventData],
     wanted: Sequence[str] | None,
     this_vm: str,
     drained_vms: Iterable[str],
@@ -66,7 +65,9 @@ def judge(
     return judgement
 
 
-def _asked_for(events: Sequence[Event], wanted: Sequence[str] | None, this_vm: str, gone: list[str]) -> list[Event]:
+def _asked_for(
+    events: Sequence[EventData], wanted: Sequence[str] | None, this_vm: str, gone: list[str]
+) -> list[EventData]:
     if wanted is None:
         return [event for event in events if names_host(event, this_vm)]
     listed = {canonical_id(event["id"]): event for event in events}
@@ -79,7 +80,7 @@ def _asked_for(events: Sequence[Event], wanted: Sequence[str] | None, this_vm: s
     return found
 
 
-def _refusal(event: Event, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
+def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
     """Why not, or None. Where `drained` is None, the user takes responsibility for the VMs that are not drained."""
     what = f"{event['type']} {event['id']}"
     covered = None if drained is None else drained - (silent - {canonical_name(this_vm)})
@@ -97,7 +98,7 @@ def _refusal(event: Event, this_vm: str, drained: set[str] | None, silent: set[s
     return {"id": event["id"], "uncovered": uncovered, "reason": reason}
 
 
-def _without_a_mark(event: Event, hosts: Sequence[str]) -> dict[str, t.Any] | None:
+def _without_a_mark(event: EventData, hosts: Sequence[str]) -> dict[str, t.Any] | None:
     """Who can't be told that the event may start at any moment may be drained by somebody else for another one."""
     what = f"{event['type']} {event['id']}"
     reason = f"{what} was not sent: it could not be written into the journal of {', '.join(hosts)} that it begins"
@@ -105,7 +106,7 @@ def _without_a_mark(event: Event, hosts: Sequence[str]) -> dict[str, t.Any] | No
 
 
 @dataclasses.dataclass
-class Record:
+class EventRecord:
     """What the hosts of this run have done about one event so far."""
 
     sent_by: str | None = None
@@ -116,14 +117,14 @@ class Record:
     unclear: str | None = None
 
 
-def leader_of(record: Record, host: str, insist: bool) -> str:
-    """Who sends: the host that did, else this one. With `insist` this host sends unless it did already."""
-    if record.sent_by is None or (insist and record.sent_by != host):
-        return host
-    return record.sent_by
+def leader_of(record: EventRecord, host: str, insist: bool) -> str:
+    """Who sends: the host that did, else this one. With `insist` this host does, whoever did before."""
+    return host if record.sent_by is None or insist else record.sent_by
 
 
-def successors(event: Event, host: str, batch_vms: Mapping[str, str], record: Record, done: Iterable[str]) -> list[str]:
+def successors(
+    event: EventData, host: str, batch_vms: Mapping[str, str], record: EventRecord, done: Iterable[str]
+) -> list[str]:
     """The hosts of the batch that can still send this approval after `host` could not.
 
     `batch_vms` gives the VM name of every host that is still in the play; `done` are those whose task has ended.
@@ -132,7 +133,7 @@ def successors(event: Event, host: str, batch_vms: Mapping[str, str], record: Re
     return [other for other, vm_name in batch_vms.items() if other not in out and names_host(event, vm_name)]
 
 
-def outcome_of(event_id: str, events: Sequence[Event]) -> str:
+def shown_status(event_id: str, events: Sequence[EventData]) -> str:
     """Scheduled, Started (or what else Azure says), or gone."""
     for event in events:
         if canonical_id(event["id"]) == canonical_id(event_id):
@@ -145,7 +146,7 @@ def is_reached(goal: str, outcome: str) -> bool:
     return outcome == "gone" or (goal == "started" and outcome != "Scheduled")
 
 
-def convoy(event: Event, events: Sequence[Event]) -> list[Event]:
+def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
     """The other deletions that hold this one up: Azure deletes none before all are approved or timed out."""
     if event["type"] != "Terminate":
         return []

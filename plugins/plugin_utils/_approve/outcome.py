@@ -8,10 +8,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-Answer = Mapping[str, t.Any]
+TaskResult = Mapping[str, t.Any]
 
 
-def approval_outcome(sent: Sequence[Answer], waited: Answer | None, unsent: Sequence[str] = ()) -> dict[str, t.Any]:
+def approval_outcome(
+    sent: Sequence[TaskResult], waited: TaskResult | None, unsent: Sequence[str] = ()
+) -> dict[str, t.Any]:
     """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for.
 
     `unsent`: events that were to be approved and were not, which nobody has waited for.
@@ -27,6 +29,7 @@ def approval_outcome(sent: Sequence[Answer], waited: Answer | None, unsent: Sequ
         "refused": [refusal for answer in answers for refusal in answer.get("refused") or ()],
         "leaders": {event: host for answer in answers for event, host in (answer.get("leaders") or {}).items()},
         "times": times,
+        "effects": dict((waited or {}).get("effects") or {}),
         "outcomes": outcomes,
         # A wait that can't say what has become of the events has not seen them end.
         "over": not unsent and (waited is None or (bool(outcomes) and all(s == "gone" for s in outcomes.values()))),
@@ -36,7 +39,7 @@ def approval_outcome(sent: Sequence[Answer], waited: Answer | None, unsent: Sequ
     }
 
 
-def _problems(answer: Answer) -> list[str]:
+def _problems(answer: TaskResult) -> list[str]:
     """A task that got no answer has no list of problems, only a message."""
     problems = answer.get("problems")
     return [str(answer.get("msg") or "no answer")] if problems is None else [str(problem) for problem in problems]

@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
-    Event,
+    EventRecord,
     Judgement,
-    Record,
-    judge,
+    judge_events,
     leader_of,
-    outcome_of,
+    shown_status,
     successors,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, iso_time, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
-    Reading,
-    Refused,
+    DocumentReading,
+    RefusedByHost,
     Service,
     Unanswered,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
 SECONDS_TO_SETTLE = 10
@@ -36,7 +37,7 @@ SECONDS_BETWEEN_READINGS = 1.0
 # The host that is to send is begun with first, but all may be on their way at the same time.
 SECONDS_TO_LET_THE_FIRST_GO_FIRST = 20.0
 SECONDS_BETWEEN_LOOKS = 0.05
-# What a roll has decided on is no longer so.
+# What a run has decided on is no longer so.
 CHANGED = "changed"
 
 
@@ -53,7 +54,7 @@ class Approval:
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     left_to: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     problems: list[str] = dataclasses.field(default_factory=list)
-    # In a roll: why the host, which is the fence, did nothing.
+    # In a run: why the host, which is the fence, did nothing.
     refused_by_host: str | None = None
 
 
@@ -67,19 +68,19 @@ class Approver:
     task: str
     wanted: Sequence[str] | None
     # Names of the VMs that are ready to be interrupted; asked for only with the reading that it depends on.
-    drained: Callable[[Reading], Iterable[str]]
+    drained: Callable[[DocumentReading], Iterable[str]]
     # VM names of the other hosts that run this task; asked for only if one of them has to step in.
     others: Callable[[], dict[str, str]]
     timeout: float
     # For each event, the VMs of drained hosts that do not show it themselves.
-    not_shown: Callable[[Reading], dict[str, list[str]]] = lambda _reading: {}
+    not_shown: Callable[[DocumentReading], dict[str, list[str]]] = lambda _reading: {}
     # For each event, the hosts that it names and whose journals do not say that its approval begins.
     unmarked: Callable[[], dict[str, list[str]]] = dict
-    # In a roll: what was read and decided on already, and for each event the host that is to send.
-    decided_on: Reading | None = None
+    # In a run: what was read and decided on already, and for each event the host that is to send.
+    decided_on: DocumentReading | None = None
     first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_a_roll: bool = False
-    # In a roll: for each event, when it was decided to approve it, by the controller's clock.
+    # In a run: for each event, when it was decided to approve it, by the controller's clock.
     decided_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
     allow_uncovered: bool = False
     insist: bool = False
@@ -87,7 +88,7 @@ class Approver:
     mind_lost_answers: bool = True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    reading: Reading = dataclasses.field(init=False)
+    reading: DocumentReading = dataclasses.field(init=False)
     # Tries after which an approval was not there, and what the service said to the last of them.
     fruitless: int = 0
     last_problem: str = ""
@@ -133,7 +134,7 @@ class Approver:
         return approval
 
     def _judge(self, wanted: Sequence[str] | None) -> Judgement:
-        return judge(
+        return judge_events(
             self.reading.status["events"],
             wanted,
             self.reading.vm_name,
@@ -163,14 +164,14 @@ class Approver:
             )
         return judgement
 
-    def _forget_what_was_in_vain(self, records: dict[str, Record]) -> None:
+    def _forget_what_was_in_vain(self, records: dict[str, EventRecord]) -> None:
         """What was decided on after an approval was sent is to be sent again: that one has shown no effect."""
         for event_id, record in records.items():
             if record.sent_at is not None and self.decided_at.get(event_id, record.sent_at) > record.sent_at:
                 record.sent_by, record.sent_at, record.failed = None, None, []
 
     def _let_the_first_go_first(self, event_ids: Iterable[str]) -> None:
-        """In a roll it is said before who is to send, as it saves a request: who sends need not be asked before."""
+        """In a run it is said before who is to send, as it saves a request: who sends need not be asked before."""
         ends = self.clock() + SECONDS_TO_LET_THE_FIRST_GO_FIRST
         for event_id in event_ids:
             first = self.first_sender.get(event_id, self.sender)
@@ -178,7 +179,7 @@ class Approver:
                 self.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _send_what_is_ours(
-        self, judgement: Judgement, asked: Sequence[str], records: dict[str, Record], approval: Approval
+        self, judgement: Judgement, asked: Sequence[str], records: dict[str, EventRecord], approval: Approval
     ) -> Judgement:
         """Send until nothing is left for us to send. Returns the newest judgement."""
         deadline = self.clock() + self.timeout
@@ -203,16 +204,16 @@ class Approver:
             if problem:
                 self.problems.update((canonical_id(event_id), problem) for event_id in own)
 
-    def _others_can(self, events: Iterable[Event], records: dict[str, Record]) -> bool:
+    def _others_can(self, events: Iterable[EventData], records: dict[str, EventRecord]) -> bool:
         return all(self._successors(event, records[canonical_id(event["id"])]) for event in events)
 
-    def _is_ours(self, event: Event, records: dict[str, Record]) -> bool:
+    def _is_ours(self, event: EventData, records: dict[str, EventRecord]) -> bool:
         record = records.get(canonical_id(event["id"]))
         if record is None or canonical_id(event["id"]) in self.problems:
             return False
         return leader_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
-    def _step(self, own: dict[str, Record], deadline: float) -> str:
+    def _step(self, own: dict[str, EventRecord], deadline: float) -> str:
         """One step towards having all of these sent. Returns what went wrong for good."""
         if self.predict_only:
             _note_sent(own, self.sender)
@@ -221,7 +222,7 @@ class Approver:
             return self._settle(own, deadline)
         return self._send(own)
 
-    def _send(self, own: dict[str, Record]) -> str:
+    def _send(self, own: dict[str, EventRecord]) -> str:
         for record in own.values():
             # Should this process or the connection die now, the next host must not take it for "nothing was sent".
             record.unclear = self.sender
@@ -232,7 +233,7 @@ class Approver:
             # The reading right before it failed, so nothing was sent.
             _forget_unclear(own)
             return self._give_up(own, str(failure))
-        except Refused as refusal:
+        except RefusedByHost as refusal:
             _forget_unclear(own)
             self.refused_by_host = refusal.word
             return self._give_up(own, str(refusal))
@@ -256,13 +257,13 @@ class Approver:
             self.sleep(SECONDS_BETWEEN_READINGS)
         return ""
 
-    def _give_up(self, own: dict[str, Record], problem: str) -> str:
+    def _give_up(self, own: dict[str, EventRecord], problem: str) -> str:
         for record in own.values():
             if record.sent_by is None:
                 record.failed.append(self.sender)
         return problem
 
-    def _settle(self, own: dict[str, Record], deadline: float) -> str:
+    def _settle(self, own: dict[str, EventRecord], deadline: float) -> str:
         """Find out by reading whether an approval arrived whose answer was lost. Returns why that can't be done."""
         # Well before the others, who wait as long as we may try, lose their patience.
         ends = min(deadline, self.clock() + min(SECONDS_TO_SETTLE, max(SECONDS_TO_SETTLE / 2, self.timeout / 6)))
@@ -285,25 +286,27 @@ class Approver:
             # It stays unclear, and the next host has to find out.
             return self._give_up(own, f"Whether an approval arrived could not be found out. {trouble}")
         # Still Scheduled: sending again does no harm, the service takes an approval twice.
+        if any(record.unclear == self.sender for record in own.values()):
+            # A try of the host before us does not make us give way any earlier.
+            self.fruitless += 1
         _forget_unclear(own)
-        self.fruitless += 1
         return ""
 
     def _has_begun(self, event_id: str) -> bool:
-        return outcome_of(event_id, self.reading.status["events"]) != "Scheduled"
+        return shown_status(event_id, self.reading.status["events"]) != "Scheduled"
 
-    def _leave_to_others(self, event: Event, record: Record, problem: str, approval: Approval) -> None:
+    def _leave_to_others(self, event: EventData, record: EventRecord, problem: str, approval: Approval) -> None:
         others = self._successors(event, record)
         if others:
             approval.left_to[event["id"]] = others
         else:
             approval.problems.append(f"{event['type']} {event['id']} could not be approved. {problem}")
 
-    def _successors(self, event: Event, record: Record) -> list[str]:
+    def _successors(self, event: EventData, record: EventRecord) -> list[str]:
         return successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
 
 
-def _newly_started(before: Reading, now: Reading) -> list[str]:
+def _newly_started(before: DocumentReading, now: DocumentReading) -> list[str]:
     known = {canonical_id(event["id"]) for event in before.status["events"] if event["status"] == "Started"}
     return [
         event["id"]
@@ -312,11 +315,11 @@ def _newly_started(before: Reading, now: Reading) -> list[str]:
     ]
 
 
-def _note_sent(own: dict[str, Record], sender: str) -> None:
+def _note_sent(own: dict[str, EventRecord], sender: str) -> None:
     for record in own.values():
         record.sent_by, record.sent_at, record.unclear = sender, time.time(), None
 
 
-def _forget_unclear(own: dict[str, Record]) -> None:
+def _forget_unclear(own: dict[str, EventRecord]) -> None:
     for record in own.values():
         record.unclear = None

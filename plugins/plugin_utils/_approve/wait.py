@@ -7,27 +7,23 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
-    Event,
-    convoy,
-    is_reached,
-    outcome_of,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import convoy, is_reached, shown_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     VANISHING_TYPES,
     canonical_id,
     names_host,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
-    Reading,
+    DocumentReading,
     Service,
     Unanswered,
     Unreachable,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, wrapped
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, some_of, wrapped
 
 # Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
 FIRST_PAUSE = 1.0
@@ -68,7 +64,7 @@ def first_reading(
     complaints: Complaints,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Reading:
+) -> DocumentReading:
     """A good reading from a host that may be down at first; the last trouble where none came in time."""
     deadline = clock() + wait_timeout
     while True:
@@ -87,7 +83,7 @@ class Wait:
     """One host's wait for its events."""
 
     service: Service
-    reading: Reading
+    reading: DocumentReading
     complaints: Complaints
     goal: str
     event_ids: list[str]
@@ -98,9 +94,11 @@ class Wait:
     is_news: Callable[[str, str], bool]
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    known: dict[str, Event] = dataclasses.field(default_factory=dict)
+    known: dict[str, EventData] = dataclasses.field(default_factory=dict)
     # Event id -> when it was first seen to have started, and to be over.
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    # Event id -> the reading that first showed one of both.
+    effects: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
     trouble: str = ""
     failures_in_a_row: int = 0
 
@@ -143,12 +141,15 @@ class Wait:
         for event in self.reading.status["events"]:
             self.known[canonical_id(event["id"])] = event
         for event_id in self.event_ids:
-            moment = _MOMENTS.get(self._outcome(event_id))
+            shown, status = self._outcome(event_id), self.reading.status
+            moment = _MOMENTS.get(shown)
             if moment:
-                self.times.setdefault(event_id, {}).setdefault(moment, self.reading.status["read_at"])
+                self.times.setdefault(event_id, {}).setdefault(moment, status["read_at"])
+                seen = {"shown": shown, "at": status["read_at"], "incarnation": status["document_incarnation"]}
+                self.effects.setdefault(event_id, seen)
 
     def _outcome(self, event_id: str) -> str:
-        return outcome_of(event_id, self.reading.status["events"])
+        return shown_status(event_id, self.reading.status["events"])
 
     def _missing(self) -> list[str]:
         return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]

@@ -12,7 +12,7 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import outcome_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import shown_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait, first_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
@@ -65,8 +65,9 @@ class WaitAction(ServiceAction):
         return {
             "changed": False,
             "endpoint": wait.reading.status["endpoint"],
-            "outcomes": {event_id: outcome_of(event_id, events) for event_id in options["event_ids"]},
+            "outcomes": {event_id: shown_status(event_id, events) for event_id in options["event_ids"]},
             "times": wait.times,
+            "effects": wait.effects,
             "read_at": wait.reading.status["read_at"],
             "waited": int(time.monotonic() - started),
             "problems": [failure] if failure else [],

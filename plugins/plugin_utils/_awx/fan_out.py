@@ -9,36 +9,20 @@ whole delivery group, and two domains of one group must never be down at once.
 
 from __future__ import annotations
 
-import datetime
 import heapq
+import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars, collect_events, events_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, this_hosts_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
 _MOST = 8
-
-
-class _Sets:
-    """Hosts, joined step by step."""
-
-    def __init__(self) -> None:
-        self.parent: dict[str, str] = {}
-
-    def find(self, host: str) -> str:
-        root = host
-        while self.parent.setdefault(root, root) != root:
-            root = self.parent[root]
-        while self.parent[host] != root:
-            self.parent[host], host = root, self.parent[host]
-        return root
-
-    def join(self, one: str, other: str) -> None:
-        self.parent[self.find(one)] = self.find(other)
 
 
 def fan_out(
@@ -85,36 +69,27 @@ def good_reading(
         return None
     if max_age is None:
         return status
-    read_at = _seconds(status.get("read_at"))
-    moment = datetime.datetime.now(datetime.timezone.utc).timestamp() if now is None else now
+    read_at = seconds_of(status.get("read_at"))
+    moment = time.time() if now is None else now
     return status if read_at is not None and moment - read_at <= float(max_age) else None
-
-
-def _seconds(text: t.Any) -> float | None:
-    try:
-        moment = datetime.datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)).timestamp()
 
 
 def _groups(
     hosts: Sequence[str], host_vars: HostVars, readings: Mapping[str, dict[str, t.Any] | None]
 ) -> list[list[str]]:
-    sets = _Sets()
+    joined = Joined()
     first: dict[tuple[str, ...], str] = {}
     for host in hosts:
-        sets.find(host)
         for key in _keys(host_vars.get(host), readings[host]):
-            sets.join(host, first.setdefault(key, host))
+            joined.join(first.setdefault(key, host), host)
     # An event may also name hosts that were not read themselves.
     known = {host: {**(host_vars.get(host) or {}), STATUS: readings[host]} for host in hosts}
     for seen in collect_events(this_hosts_of(hosts, known), known):
         for host in seen.hosts:
-            sets.join(host, first[_event_key(seen.id)])
+            joined.join(first[_event_key(seen.id)], host)
     found: dict[str, list[str]] = {}
     for host in hosts:
-        found.setdefault(sets.find(host), []).append(host)
+        found.setdefault(joined.root(host), []).append(host)
     return list(found.values())
 
 
@@ -158,7 +133,7 @@ def _lines(result: Mapping[str, t.Any], count: int) -> list[str]:
     lines.append(f"No job for {len(result['quiet'])} hosts of groups with nothing planned")
     if result["unknown"]:
         lines.append(
-            f"No job for {len(result['unknown'])} hosts that were not read, or too long ago: "
+            f"No job for {len(result['unknown'])} hosts that are unread, or were read too long ago: "
             f"{some_of(result['unknown'], _MOST)}. Run collect first"
         )
     return lines

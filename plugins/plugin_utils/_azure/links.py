@@ -9,7 +9,6 @@ the size of the readings.
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -20,8 +19,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     settle_claims,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, scope_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
+# An event as `maintenance_status` has it.
+EventData: t.TypeAlias = dict[str, t.Any]
 Scope: t.TypeAlias = str | None
 # Hosts, in natural order, and what their VMs told about themselves.
 ThisHosts: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
@@ -295,10 +297,5 @@ def events_of(status: t.Any) -> list[dict[str, t.Any]]:
 
 def moment(not_before: t.Any) -> float:
     """When the event may begin. Undated is now, as it can't be said to be later."""
-    if not isinstance(not_before, str):
-        return NOW
-    try:
-        moment = datetime.datetime.fromisoformat(not_before.strip().upper().replace("Z", "+00:00"))
-    except ValueError:
-        return NOW
-    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)).timestamp()
+    seconds = seconds_of(not_before)
+    return NOW if seconds is None else seconds

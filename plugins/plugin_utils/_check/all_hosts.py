@@ -15,7 +15,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.fleet import about_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.leases import about_leases
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.policy_rules import about_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import Settings, rehearse
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import RehearsalSettings, rehearse
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import ASK_IT, not_asked
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import not_reached
 
@@ -44,7 +44,7 @@ def check_all(
     machines: Sequence[Data],
     leases: Sequence[Data],
     known: Sequence[str],
-    settings: Settings,
+    settings: RehearsalSettings,
     asked: Asked,
     not_before: str,
 ) -> Checked:
@@ -97,15 +97,13 @@ def _of_host(host: str, result: Data | None, nodes: Data | None) -> list[Finding
     if reason:
         return [bad("way", "look at the host", reason, "Correct what it complains about, and check again")]
     found = [Finding.from_data(finding) for finding in result["findings"]]
-    watcher = result["watcher"]
-    if not watcher:
+    if not result["knows_journal"]:
         return found
+    watcher = result["watcher"]
     by_watcher = _state.drained_by_watcher(watcher)
-    about = [
-        _state.about_journal(result["journal"], str(result["journal_problem"]), by_watcher),
-        _state.about_watcher(watcher),
-    ]
-    found += about
+    found.append(_state.about_journal(result["journal"], str(result["journal_problem"]), by_watcher))
+    if watcher:
+        found.append(_state.about_watcher(watcher))
     for answer in (nodes or {}).get("results", ()):
         found.append(_state.about_node(host, answer, result["journal"] is not None))
     return found
@@ -115,7 +113,7 @@ def _of_machine(result: Data, drained: Sequence[str], known: Sequence[str]) -> l
     name = str(result["__check_machine"])
     reason = _reason(result)
     if reason:
-        do = "Hosts whose steps need it are not drained: bring it back, or correct the host of these steps"
+        do = "Hosts whose steps need it are not drained: make it reachable, or correct the host of these steps"
         return [bad("plan", f"other machine {name}", reason, do)]
     found = [good("plan", f"other machine {name}", "can be reached")]
     found += [Finding.from_data(finding) for finding in result["findings"]]

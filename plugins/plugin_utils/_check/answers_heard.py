@@ -10,7 +10,7 @@ import json
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS, EVENTS_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, EVENTS_PATH
 
 NEWEST = API_VERSIONS[-1]
 PREVIEW = API_VERSIONS[0]

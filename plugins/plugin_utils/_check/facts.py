@@ -9,7 +9,7 @@ events.py, the files of these facts alone know Azure's field names: what they lo
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     FIRST_GENERAL,
     NEWEST,
@@ -119,7 +119,7 @@ NEVER_LOOKED_AT: tuple[tuple[str, str], ...] = (
     ("the service goes off after a day without requests, and DocumentIncarnation begins anew", "that takes a day"),
     ("User events wait while the service is on", "it takes somebody who restarts a VM"),
     (
-        "Scheduled, then Started, then gone, and never back; its EventId stays",
+        "Scheduled, then Started, then over, and never back; its EventId stays",
         "it takes the whole life of an event",
     ),
     (

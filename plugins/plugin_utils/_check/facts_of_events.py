@@ -9,7 +9,8 @@ import re
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     NEWEST,
     PREVIEW,
@@ -17,8 +18,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_h
     events,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts_table import Fact, Seen, no, not_seen, yes
-
-Event: t.TypeAlias = dict[str, t.Any]
 
 _NO_EVENT = "there is no event in the document now"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -29,14 +28,14 @@ _FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "Durat
 _TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01"}
 
 
-def events_in(answers: Answers, question: str) -> dict[str, Event]:
+def events_in(answers: Answers, question: str) -> dict[str, EventData]:
     document = answers.document(question) or {}
     listed = document.get("Events")
     found = [event for event in listed if isinstance(event, dict)] if isinstance(listed, list) else []
     return {str(event.get("EventId")).casefold(): event for event in found}
 
 
-def _lasting(answers: Answers) -> dict[str, Event]:
+def _lasting(answers: Answers) -> dict[str, EventData]:
     """Those that were there all the time that was asked, in the same state."""
     first, last = events_in(answers, events(NEWEST)), events_in(answers, "again")
     return {

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, printable
 
 AREAS = ("way", "service", "state", "plan", "facts")
 # From harmless to not.
@@ -58,7 +58,7 @@ def worst(findings: Iterable[Finding]) -> str:
     return max((finding.verdict for finding in findings), key=VERDICTS.index, default="good")
 
 
-def make_report(
+def make_check_report(
     by_host: Mapping[str, Sequence[Finding]],
     fleet: Sequence[Finding],
     not_looked_at: Sequence[Mapping[str, str]],
@@ -87,9 +87,7 @@ def _clean(value: t.Any, scrubber: Scrubber) -> t.Any:
     if isinstance(value, list):
         return [_clean(one, scrubber) for one in value]
     if isinstance(value, str):
-        # Hosts and Azure may say anything: a terminal gets to see letters only, and one line of them.
-        text = "".join(letter if letter.isprintable() else " " for letter in scrubber.without_secrets(value))
-        return " ".join(text.split())[:LONGEST_TEXT]
+        return " ".join(printable(scrubber.without_secrets(value), " ").split())[:LONGEST_TEXT]
     return value
 
 

@@ -42,7 +42,7 @@ class MachineAction(ServiceAction):
         """The way to the machine, and what was found there; None where our code can't run. Raises NoWay."""
         notice_silence(self._connection)
         shell = str(self._connection._shell.SHELL_FAMILY)
-        # The first call makes the connection; how long the next takes is what a roll has to do with.
+        # The first call makes the connection; how long the next takes is what a run has to do with.
         self._said("echo")
         begun = time.monotonic()
         said = self._said(TOOLS if shell == "sh" else "echo")

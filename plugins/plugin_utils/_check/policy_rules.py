@@ -9,16 +9,16 @@ import itertools
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import span
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import TYPE_SINCE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import (
     BadPolicy,
     Rule,
-    _span,
-    decide,
     read_policy,
+    ruling_on,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 
 _DURATIONS = ("shorter_than", "longer_than")
 _DUES = ("due_within", "due_after")
@@ -53,7 +53,7 @@ def _about_rule(rules: Sequence[Rule], policy: Sequence[Mapping[str, t.Any]], ru
         if not all(condition.matches(event) for condition in rule.conditions):
             continue
         matched = True
-        decision = decide(event, rules)
+        decision = ruling_on(event, rules)
         if decision["rule"] == rule.number:
             return None
         instead[decision["rule"] or 0] = None
@@ -84,7 +84,7 @@ def _representatives(policy: Sequence[Mapping[str, t.Any]], raw: Mapping[str, t.
 
 
 def _beside(policy: Sequence[Mapping[str, t.Any]], names: Sequence[str]) -> list[int]:
-    limits = {_span(rule[name]) for rule in policy for name in names if name in rule}
+    limits = {span(rule[name]) for rule in policy for name in names if name in rule}
     return sorted({0} | {limit + near for limit in limits for near in (-1, 0, 1) if limit + near >= 0})
 
 

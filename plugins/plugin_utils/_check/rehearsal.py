@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import at_least
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural
 
 NOTICE = 900
 _DEEDS = {
@@ -39,7 +39,7 @@ def reboot_of(host: str, vm_name: str, not_before: str) -> dict[str, t.Any]:
     }
 
 
-class Settings(t.NamedTuple):
+class RehearsalSettings(t.NamedTuple):
     policy: t.Any
     max_at_once: t.Any = None
     min_in_service: t.Any = None
@@ -48,7 +48,7 @@ class Settings(t.NamedTuple):
 def rehearse(
     hosts: Sequence[str],
     variables: Mapping[str, Mapping[str, t.Any]],
-    settings: Settings,
+    settings: RehearsalSettings,
     not_before: str,
     out: Collection[str] = (),
 ) -> tuple[dict[str, Finding], list[Finding]]:
@@ -156,6 +156,6 @@ def _about_one(
     missing = sorted({host for staying in left for host in staying if host in out}, key=natural)
     fewest_good = min((sum(host not in out for host in staying) for staying in left), default=least)
     if fewest_good < least:
-        do = f"Bring back {in_words(missing)} first: a wave waits for it"
+        do = f"Return {in_words(missing)} to service first: a wave waits for it"
         return doubtful("plan", point, f"{fewest_good} can be counted on now, and {least} are needed", do)
     return good("plan", point, f"{seen}, maintenance_min_in_service is {least}")

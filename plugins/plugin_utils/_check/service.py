@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import email.utils
 import statistics
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS, AUTO
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     canonical_name,
     warning_about_version,
@@ -22,11 +21,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import domain_of, in_words
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import domain_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words
 
 # Longer than that, and it was being switched on, or something is wrong with it.
 SLOW_READING = 5.0
-# As the roll has it: a host whose clock differs by more is told.
+# As the run has it: a host whose clock differs by more is told.
 MOST_SECONDS_APART = 10.0
 NOT_ASKED = (
     "not asked, as the first request switches Scheduled Events on for all VMs of a group: from then on a restart in the"
@@ -148,9 +149,8 @@ def offset_of_host(now: float, asked: float, answered: float) -> Offset:
 def offset_of_service(answers: Answers, host: Offset) -> Offset | None:
     """Against the controller. None where the service does not tell its time; it tells whole seconds."""
     for heard in answers.heard.values():
-        date = email.utils.parsedate_tz(heard.headers.get("date", ""))
-        if heard.status is not None and date is not None:
-            told = email.utils.mktime_tz(date)
+        told = seconds_of(heard.headers.get("date"))
+        if heard.status is not None and told is not None:
             return Offset(told - heard.at + host.least, told + 1 + heard.seconds - heard.at + host.most)
     return None
 

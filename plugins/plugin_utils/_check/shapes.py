@@ -9,14 +9,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import sh
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
     Shape,
     flag,
+    keyed,
     list_of,
     mapping,
     maybe,
     message,
     number,
-    record,
     text,
-    whole_number,
+    whole,
 )
 
 
@@ -31,7 +31,7 @@ def _journal(value: object) -> object:
     return shapes.JOURNAL(whole)["journal"]
 
 
-_RECORD = record(
+_RECORD = keyed(
     {"file": message, "problem": message},
     {
         "host": message,
@@ -42,18 +42,18 @@ _RECORD = record(
         "events": list_of(message),
     },
 )
-_WATCHER = record(
+_WATCHER = keyed(
     {
         "installed": flag,
         "problem": message,
         "age": maybe(number),
         "status": maybe(
-            record(
+            keyed(
                 {},
                 {
                     "read_at": maybe(message),
                     "watcher": maybe(
-                        record(
+                        keyed(
                             {},
                             {
                                 "version": maybe(message),
@@ -69,7 +69,7 @@ _WATCHER = record(
         ),
     }
 )
-_LOOK = record(
+_LOOK = keyed(
     {
         "python": message,
         "user": message,
@@ -84,9 +84,9 @@ _LOOK = record(
         "watcher": _WATCHER,
     }
 )
-_HEARD = record(
+_HEARD = keyed(
     {
-        "status": maybe(whole_number),
+        "status": maybe(whole),
         "headers": _by_name(message),
         "body": text,
         "problem": message,
@@ -94,7 +94,7 @@ _HEARD = record(
         "seconds": number,
     }
 )
-_FAILED_READING = record({"failed": flag, "msg": message})
+_FAILED_READING = keyed({"failed": flag, "msg": message})
 
 
 def _reading(value: object) -> object:
@@ -102,5 +102,5 @@ def _reading(value: object) -> object:
     return _FAILED_READING(value) if failed else shapes.EXCHANGE(value)
 
 
-_ASK = record({"reading": _reading, "reading_seconds": number, "heard": _by_name(_HEARD)})
-HOST_CHECK = record({"changed": flag}, {"look": _LOOK, "ask": _ASK})
+_ASK = keyed({"reading": _reading, "reading_seconds": number, "heard": _by_name(_HEARD)})
+HOST_CHECK = keyed({"changed": flag}, {"look": _LOOK, "ask": _ASK})

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 
 # After so long without a new status, a watcher is silent: as the event source has it.
 SILENT_AFTER = 90

@@ -29,6 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps imp
     checked_steps,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 
 DOCS = "docs/drain-steps.md has the kinds and their arguments"
 
@@ -44,8 +45,10 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
     host = str(task_vars["inventory_hostname"])
     point = "drain steps"
     try:
-        folders = Folders.found(steps_path, action._loader.get_basedir(), host)
-        steps = checked_steps(_resolved(action, task_vars, "drain_steps", not_before), folders.specs())
+        windows = is_windows(action)
+        folders = Folders.found(steps_path, action._loader.get_basedir(), host, windows)
+        items = _resolved(action, task_vars, "drain_steps", not_before)
+        steps = checked_steps(items, folders.specs(), on_windows=windows)
         files = {
             str(placed["tasks"])
             for step in steps
@@ -55,7 +58,7 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
             )
             if placed.get("tasks")
         }
-        checked_health(_resolved(action, task_vars, "restore_health", not_before))
+        checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
     except BadSteps as error:
         return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])
     if not steps:

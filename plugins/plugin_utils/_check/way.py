@@ -10,7 +10,7 @@ import re
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 
-# A roll goes to each host some ten times.
+# A run goes to each host some ten times.
 SLOW_CALL = 2.0
 OLDEST_PYTHON = (3, 6)
 
@@ -47,7 +47,7 @@ def not_reached(why: str) -> Finding:
 def _reached(way: Way) -> Finding:
     seen = f"by {way.connection}, a call takes {way.seconds:.2f} s"
     if way.seconds > SLOW_CALL:
-        do = "A roll goes to each host some ten times: look at the network, ControlPersist and pipelining"
+        do = "A run goes to each host some ten times: look at the network, ControlPersist and pipelining"
         return doubtful("way", "reach", seen, do)
     return good("way", "reach", seen)
 

@@ -11,16 +11,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     DONE_BY_TASKS,
     SPECS,
-    BadSteps,
     Spec,
+    looks_on_windows,
     place_of,
+    windows_half,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
 
-ROLES = Path(__file__).resolve().parents[3] / "roles"
-BUILT_IN = ROLES / "drain" / "tasks" / "steps"
+OURS = Path(__file__).resolve().parents[3] / "roles" / "steps" / "tasks"
 HALVES = ("drain.yml", "restore.yml")
 
 
@@ -31,9 +32,10 @@ class Folders:
     own: Mapping[str, Path]
     basedir: Path
     here: str
+    on_windows: bool = False
 
     @classmethod
-    def found(cls, steps_path: Iterable[str], basedir: str, here: str) -> Folders:
+    def found(cls, steps_path: Iterable[str], basedir: str, here: str, on_windows: bool = False) -> Folders:
         """`here`: the inventory host that is drained. Paths are relative to the playbook."""
         base = Path(basedir)
         own: dict[str, Path] = {}
@@ -44,7 +46,7 @@ class Folders:
             for folder in sorted(path.iterdir()):
                 if any((folder / half).is_file() for half in HALVES):
                     own.setdefault(folder.name, folder)
-        return cls(own, base, here)
+        return cls(own, base, here, on_windows)
 
     def specs(self) -> dict[str, Spec | None]:
         """The user's kinds and the arguments that they take, for those that say so in arguments.yml."""
@@ -65,36 +67,58 @@ class Folders:
             )
         if not is_own and kind not in DONE_BY_TASKS:
             elsewhere = place_of(kind, arguments, self.here)
-            name = f"{half}_elsewhere.yml" if elsewhere else f"{half}.yml"
-            by_tasks = elsewhere is not None
+            if self.on_windows and not elsewhere:
+                return self._placed_on_windows(half, kind, arguments)
+            name = "elsewhere.yml" if elsewhere else "on_the_host.yml"
             return {
-                "file": str(BUILT_IN / kind / name),
+                "file": str(OURS / half / name),
                 "host": elsewhere,
-                "by_tasks": by_tasks,
+                "by_tasks": elsewhere is not None,
                 "own_kind": False,
-                "from_record": self._from_record(kind) if elsewhere else None,
+                "from_record": str(OURS / "restore" / "from_record.yml") if elsewhere else None,
             }
         tasks = self._task_file(half, kind, arguments)
-        wrapper = (
-            "step_with_look.yml" if half == "drain" and (self._folder(kind) / "look.yml").is_file() else "step.yml"
-        )
+        looks = half == "drain" and (self._folder(kind) / "look.yml").is_file()
+        is_node = kind == "kubernetes" and not is_own
         return {
-            "file": str(ROLES / half / "tasks" / wrapper),
-            "host": str(arguments["host"]) if kind == "kubernetes" and not is_own else None,
+            "file": str(OURS / half / ("by_tasks_after_a_look.yml" if looks else "by_tasks.yml")),
+            "host": str(arguments["host"]) if is_node else None,
             "by_tasks": True,
             "own_kind": is_own,
-            "from_record": self._from_record(kind) if kind == "kubernetes" and not is_own else None,
+            "from_record": str(OURS / "kubernetes" / "restore_from_record.yml") if is_node else None,
             "tasks": str(tasks),
             "look": str(self._folder(kind) / "look.yml"),
         }
 
-    @staticmethod
-    def _from_record(kind: str) -> str:
-        """The tasks that undo a deed on another machine by what that machine remembers."""
-        return str(BUILT_IN / kind / "restore_from_record.yml")
+    def _placed_on_windows(self, half: str, kind: str, arguments: Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """On Linux the host does it by itself; on Windows tasks do."""
+        try:
+            name = windows_half(kind, arguments)
+        except ValueError as error:
+            raise BadSteps(str(error)) from None
+        folder = OURS / "windows" / name
+        looks = half == "drain" and looks_on_windows(name, arguments)
+        return {
+            "file": str(OURS / half / ("by_tasks_after_a_look.yml" if looks else "by_tasks.yml")),
+            "host": None,
+            "by_tasks": True,
+            "own_kind": False,
+            "on_windows": True,
+            "from_record": None,
+            "tasks": str(folder / f"{half}.yml"),
+            "look": str(folder / "look.yml"),
+        }
+
+    def health_on_windows(self, check: Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """The tasks of a check of health on a Windows host."""
+        kind = next(name for name in ("uri", "command", "port", "service") if name in check)
+        return {
+            "file": str(OURS / "restore" / "health_on_windows.yml"),
+            "tasks": str(OURS / "windows" / "health" / f"{kind}.yml"),
+        }
 
     def _folder(self, kind: str) -> Path:
-        return self.own.get(kind, BUILT_IN / kind)
+        return self.own.get(kind, OURS / kind)
 
     def _task_file(self, half: str, kind: str, arguments: Mapping[str, t.Any]) -> Path:
         if kind == "tasks" and kind not in self.own and half in arguments:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import SPECS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import SPECS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable
 
 Identity: t.TypeAlias = dict[str, t.Any]
 
@@ -75,4 +76,4 @@ def in_short(identity: Identity) -> str:
 def _word(value: t.Any) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(_word(one) for one in value)[:100]
-    return "".join(letter if letter.isprintable() else "?" for letter in str(value))[:100]
+    return printable(value)[:100]

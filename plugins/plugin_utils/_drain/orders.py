@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders to the host half of drain_step, and what a drain or a restore has come to by its answers."""
+"""Orders to the host half of _drain_step, and what a drain or a restore has come to by its answers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import co
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send_message
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import ORDER
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ASKS, asks
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import webhook_of_the_controller
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
     in_order,
     with_statuses,
@@ -36,7 +36,7 @@ Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("drain_step", _step_order, shapes.STEP, private=True)
+STEP = HostHalf("_drain_step", _step_order, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
 OPTIONAL = [_health.__name__, _contact.__name__, ASKS, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
@@ -60,6 +60,8 @@ KEPT = (
     "health",
     "left_over",
     "fenced",
+    "audit",
+    "mark",
 )
 # What a result takes over from the host's answer about one step.
 TOLD = ("changed", "failed", "msg", "done", "now", "before", "found", "step", "health", "rc")
@@ -82,9 +84,15 @@ class StepOrders:
         """One item of the plan's work, or a part of it, for a task of its own."""
         self.item, self.perform = item, options["perform"]
         left = self.plan["deadline"] - time.time()
+        if self.perform == "unhealthy":
+            return self._unhealthy(str(options["error"]))
         if left <= 0 and self.perform != "record":
             return self._too_late()
-        warnings = self._tell_webhook(left)
+        begins = self.perform == "record" and options["status"] == "started"
+        warnings = self._tell_webhook(left) if begins or self.perform == "step" else []
+        if begins and item.get("begun"):
+            # That was written down when the journal was opened.
+            return {**self.nothing_yet(), "warnings": warnings}
         order = self._order(options)
         order["timeout"] = max(left, 1)
         answer = self.ask(order, item.get("position", 0))
@@ -109,6 +117,27 @@ class StepOrders:
                 return result
         return result
 
+    def with_beginning(self, order: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The same order, with which it is also written down that the first step begins, whose work tasks do."""
+        self.item, self.perform = self.plan["work"][0], "record"
+        begins = self._order({"status": "started", "error": None, "before": self.item["before"]})
+        return {**order, "orders": [begins], "seconds_at_work": begins.get("seconds_at_work")}
+
+    def after_beginning(self, told: dict[str, t.Any]) -> Result:
+        self.item, self.perform = self.plan["work"][0], "record"
+        if told.get("failed"):
+            return self._finished(self._result(told))
+        self.item["begun"] = True
+        if told.get("step"):
+            self.plan["steps"] = with_step(self.plan["steps"], told["step"])
+        return self.nothing_yet()
+
+    def _unhealthy(self, reason: str) -> Result:
+        """A check of health that tasks have made says no."""
+        self.perform = "finish"
+        said = [{"check": self.item["check"], "ok": False, "said": reason}]
+        return self._finished({**self._result({"failed": True, "changed": False, "msg": reason}), "health": said})
+
     def nothing_yet(self) -> Result:
         return {**self.plan, "changed": False, "done": [], "warnings": []}
 
@@ -124,7 +153,7 @@ class StepOrders:
             "journal": self.plan["journal"],
             "run_id": self.plan["run_id"],
             "orders": orders,
-            "fenced": self.plan.get("fenced", False),
+            **self._said_of_the_run(),
         }
 
     def after(self, items: Sequence[Item], answer: dict[str, t.Any], so_far: Result) -> Result:
@@ -166,7 +195,7 @@ class StepOrders:
             "final": self.item["final"],
         }
         if self.perform == "finish":
-            order["health"] = self.plan.get("checks", [])
+            order["health"] = [] if self._health_by_tasks() else self.plan.get("checks", [])
         else:
             order["step"] = {name: self.item[name] for name in ("number", "kind", "arguments", "before")}
             order["step"]["event"] = (self.item.get("event") or {}).get("id")
@@ -181,10 +210,21 @@ class StepOrders:
             order.update(run_id=self.plan["run_id"], record=record)
         else:
             order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
-            order["fenced"] = self.plan.get("fenced", False)
+            order.update(self._said_of_the_run())
             if self.perform == "record" and options["status"] == "started":
                 order["seconds_at_work"] = self._seconds_by_tasks()
         return order
+
+    def _said_of_the_run(self) -> dict[str, t.Any]:
+        """What the host itself says of the run, to others and in its record."""
+        return {
+            "fenced": self.plan.get("fenced", False),
+            "audit": self.plan.get("audit"),
+            "mark": self.plan.get("mark"),
+        }
+
+    def _health_by_tasks(self) -> bool:
+        return any(one["kind"] == "health" for one in self.plan["work"])
 
     def _seconds_by_tasks(self) -> float:
         """How long the tasks of this step may take: its own timeout, or all the time that is left."""
@@ -225,6 +265,8 @@ class StepOrders:
             return result
         if self.item["final"] and self.perform in ("step", "finish"):
             result["state"] = {"drained": "drained", "closed": "restored", "left": "failed"}[self.item["final"]]
+        if self.perform == "finish" and self._health_by_tasks() and not self.action._task.check_mode:
+            result["health"] = [{"check": check, "ok": True, "said": ""} for check in self.plan.get("checks", [])]
         if self.item["final"] == "left" and self.perform == "finish":
             result.update(failed=True, msg=self._left_over())
         if self.perform == "record" and options and options["status"] == "failed":
@@ -243,12 +285,12 @@ class StepOrders:
         if self.plan["direction"] == "restore":
             if self.perform == "finish":
                 return (
-                    f"{self.host} is restored but not healthy: {reason}. Its journal {self.plan['journal']} stays open;"
-                    " put the cause right and run again"
+                    f"{self.host} is returned to service but not healthy: {reason}. Its journal {self.plan['journal']}"
+                    " stays open; put the cause right and run again"
                 )
             return (
-                f"{self.host} is not restored, {self._name()} failed: {reason}. What comes after it is still drained;"
-                f" put the cause right and run again (journal {self.plan['journal']})"
+                f"{self.host} is not returned to service, {self._name()} failed: {reason}. What comes after it is still"
+                f" drained; put the cause right and run again (journal {self.plan['journal']})"
             )
         return (
             f"{self.host} is not drained, {self._name()} failed: {reason}. What was drained before it stays drained"
@@ -267,9 +309,10 @@ class StepOrders:
             }
         )
         return (
-            f"{self.host} is not restored: its journal says that {named} was done, and drain_steps have no such step,"
-            " so nothing was done about it. Give drain_steps as they were for the drain and run again; or put it right"
-            f" by hand, have it forgotten with: ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
+            f"{self.host} is not returned to service: its journal says that {named} was done, and drain_steps have"
+            " no such step, so nothing was done about it. Give drain_steps as they were for the drain and run again; or"
+            " put it right by hand, have it forgotten with:"
+            f" ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
             " and run again"
         )
 
@@ -279,8 +322,9 @@ class StepOrders:
             reason = f"{max(0, round(starts_at - time.time()))} s are left until the event may start"
         else:
             reason = f"the time for all steps is over after {round(time.time() - self.plan['begun_at'])} s"
-        verb = "drained" if self.plan["direction"] == "drain" else "restored"
-        rest = "What was drained stays drained" if verb == "drained" else "What was undone stays undone"
+        drains = self.plan["direction"] == "drain"
+        verb = "drained" if drains else "returned to service"
+        rest = "What was drained stays drained" if drains else "What was undone stays undone"
         return (
             f"{self.host} can't be {verb} in time, {reason} and {self._name()} has not begun."
             f" {rest} (journal {self.plan['journal']})"
@@ -304,9 +348,9 @@ class StepOrders:
         message = arguments.get("message" if self.plan["direction"] == "drain" else "restore_message")
         if not webhook or not message or self.action._task.check_mode:
             return []
-        controller = Host(min(left, SECONDS_TO_WRITE))
+        controller = Machine(min(left, SECONDS_TO_WRITE))
         try:
-            send(controller, webhook, message)
+            send_message(controller, webhook, message)
         except StepError as error:
             raise AnsibleActionFail(self._complaint(str(error))) from None
         return controller.warnings

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, numbered
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import Step, leaves_nothing
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step, leaves_nothing
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
-Record: t.TypeAlias = dict[str, t.Any]
-# Kind and arguments of a step -> `file` with its tasks, `host` that does its work if that is another one, and
-# `by_tasks`: whether other tasks do it, so that the role has to keep the journal for them, and `own_kind`: the user's.
-Placed: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], Record]
+StepData: t.TypeAlias = dict[str, t.Any]
+# Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine
+# remembers, `host` that does its work if that is another one, `by_tasks`: whether other tasks do it, so that the role
+# has to keep the journal for them, and `own_kind`: the user's.
+Placed: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], StepData]
 
 # Kind and arguments of a step -> by what it is known again.
 KnownAs: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], Identity]
@@ -28,7 +29,7 @@ TO_UNDO = ("started", "done", "failed")
 Known: t.TypeAlias = Sequence[tuple[Step, Identity]]
 
 
-def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs, placed: Placed) -> list[Record]:
+def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs, placed: Placed) -> list[StepData]:
     """The steps that are left, each with its number in the journal.
 
     A step that the journal knows keeps its number and what was found before it, and is left out if it is done. What the
@@ -36,7 +37,7 @@ def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs,
     """
     known = _with_identities(journal, known_as)
     next_number = max((record["number"] for record, _identity in known), default=0) + 1
-    work: list[Record] = []
+    work: list[StepData] = []
     finished: list[int] = []
     for step, identity in steps:
         found = _taken(known, identity)
@@ -59,12 +60,12 @@ def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs,
 
 def work_to_restore(
     journal: Mapping[str, t.Any],
-    steps_for: Callable[[Record | None], Known],
+    steps_for: Callable[[StepData | None], Known],
     known_as: KnownAs,
-    from_journal: Callable[[Record], Step | None],
+    from_journal: Callable[[StepData], Step | None],
     has_health: bool,
     placed: Placed,
-) -> tuple[list[Record], list[Record]]:
+) -> tuple[list[StepData], list[StepData]]:
     """What is not undone yet, last first, and what can't be undone: steps that the user's steps no longer have.
 
     The journal says which steps were done and what was found before. What is done about them comes from the user's
@@ -72,16 +73,19 @@ def work_to_restore(
     undone only if `from_journal` finds it fit for that: on the host itself, and checked. Steps that left nothing to
     undo are written off with the last write.
     """
-    work: list[Record] = []
+    work: list[StepData] = []
     finished: list[int] = []
-    left_over: list[Record] = []
+    left_over: list[StepData] = []
     users: dict[str, list[tuple[Step, Identity]]] = {}
     for record, identity in reversed(_with_identities(journal, known_as)):
         if record["status"] not in TO_UNDO:
             continue
         event = event_of(record, journal)
         mine = users.setdefault(str(record.get("event")), list(steps_for(event)))
-        step = next((step for step, known in mine if known == identity), None) or from_journal(record)
+        users_step = next((step for step, known in mine if known == identity), None)
+        # What a host has done to itself is undone as it was done, whatever has become of the list since.
+        as_done = from_journal(record) if users_step is None or is_of_a_list(journal) else None
+        step = as_done or users_step
         if step is None:
             left_over.append({"number": record["number"], "acts_on": identity})
             continue
@@ -100,7 +104,26 @@ def work_to_restore(
     return in_order(work), left_over
 
 
-def work_from_records(steps: Known, placed: Placed) -> list[Record]:
+def is_of_a_list(journal: Mapping[str, t.Any]) -> bool:
+    """Whether reflexes have begun it, with a list of steps that they were given."""
+    return bool(journal.get("steps_digest"))
+
+
+def with_health_by_tasks(
+    work: list[StepData], checks: Sequence[StepData], placed: Callable[[StepData], StepData]
+) -> list[StepData]:
+    """The work of a restore where tasks check the health, right before the journal is closed."""
+    if not work or work[-1]["final"] != "closed" or work[-1]["kind"] != "journal":
+        return work
+    items = [
+        {"kind": "health", "finished": [], "final": None, "by_tasks": True, "check": check, **placed(check)}
+        for check in checks
+    ]
+    whole = [*work[:-1], *items, work[-1]]
+    return [{**item, "position": position} for position, item in enumerate(whole)]
+
+
+def work_from_records(steps: Known, placed: Placed) -> list[StepData]:
     """For a host whose journal is gone: what other machines may still remember, last first."""
     work = []
     for number, (step, identity) in reversed(list(enumerate(steps, start=1))):
@@ -114,19 +137,19 @@ def work_from_records(steps: Known, placed: Placed) -> list[Record]:
     return in_order(work)
 
 
-def event_of(record: Record, journal: Mapping[str, t.Any]) -> Record | None:
+def event_of(record: StepData, journal: Mapping[str, t.Any]) -> StepData | None:
     """The event that a step of the journal was resolved for."""
     found = [event for event in journal.get("events", []) if record.get("event") in (None, event.get("id"))]
     return found[0] if found else None
 
 
-def _with_identities(journal: Mapping[str, t.Any], known_as: KnownAs) -> list[tuple[Record, Identity]]:
+def _with_identities(journal: Mapping[str, t.Any], known_as: KnownAs) -> list[tuple[StepData, Identity]]:
     records = sorted((dict(record) for record in journal["steps"]), key=lambda one: one["number"])
     identities = numbered(known_as(record["kind"], record["arguments"]) for record in records)
     return list(zip(records, identities, strict=True))
 
 
-def _taken(known: list[tuple[Record, Identity]], identity: Identity) -> Record | None:
+def _taken(known: list[tuple[StepData, Identity]], identity: Identity) -> StepData | None:
     found = next((pair for pair in known if pair[1] == identity), None)
     if found is None:
         return None
@@ -134,11 +157,12 @@ def _taken(known: list[tuple[Record, Identity]], identity: Identity) -> Record |
     return found[0]
 
 
-def _last_item(finished: list[int], final: str) -> Record:
-    return {"kind": "journal", "finished": finished, "final": final, "file": "finish.yml"}
+def _last_item(finished: list[int], final: str) -> StepData:
+    half = "drain" if final == "drained" else "restore"
+    return {"kind": "journal", "finished": finished, "final": final, "file": f"{half}/finish.yml"}
 
 
-def in_order(work: list[Record]) -> list[Record]:
+def in_order(work: list[StepData]) -> list[StepData]:
     """The role loops over positions alone.
 
     Ansible runs an included file on all hosts together only if the items of the loop are equal, and runs it where
@@ -148,7 +172,7 @@ def in_order(work: list[Record]) -> list[Record]:
 
 
 # For steps that are tried, or undone, without an event: all of its fields are empty.
-NO_EVENT: Record = {
+NO_EVENT: StepData = {
     "id": "",
     "type": "",
     "status": "",
@@ -163,7 +187,7 @@ NO_EVENT: Record = {
 }
 
 
-def nearest_event(events: Sequence[Record]) -> Record:
+def nearest_event(events: Sequence[StepData]) -> StepData:
     """`maintenance_event`: the one with the nearest deadline, else the first."""
     dated = sorted((event for event in events if event.get("not_before")), key=lambda event: str(event["not_before"]))
     return next(iter([*dated, *events]), NO_EVENT)
@@ -171,12 +195,15 @@ def nearest_event(events: Sequence[Record]) -> Record:
 
 def nearest_deadline(events: Iterable[Mapping[str, t.Any]]) -> float | None:
     """When the first of the events may start that has not started yet, in seconds since 1970."""
-    deadlines = [_epoch(event["not_before"]) for event in events if event.get("not_before")]
+    deadlines = [_deadline(event["not_before"]) for event in events if event.get("not_before")]
     return min(deadlines, default=None)
 
 
-def _epoch(text: str) -> float:
-    return datetime.datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+def _deadline(not_before: t.Any) -> float:
+    seconds = seconds_of(str(not_before))
+    if seconds is None:
+        raise ValueError(f"not_before of an event is no time: {not_before!r}")
+    return seconds
 
 
 def end_of_time(now: float, timeout: float, reserve: float, deadline: float | None) -> float:
@@ -184,16 +211,16 @@ def end_of_time(now: float, timeout: float, reserve: float, deadline: float | No
     return end if deadline is None else min(end, deadline - reserve)
 
 
-def told_steps(journal: Mapping[str, t.Any] | None) -> list[Record]:
+def told_steps(journal: Mapping[str, t.Any] | None) -> list[StepData]:
     """The steps for a result: without their arguments, in which secrets may be."""
     steps = (journal or {}).get("steps", [])
     return [{name: step.get(name) for name in ("number", "kind", "status", "before")} for step in steps]
 
 
-def with_step(steps: Sequence[Mapping[str, t.Any]], new: Mapping[str, t.Any]) -> list[Record]:
+def with_step(steps: Sequence[Mapping[str, t.Any]], new: Mapping[str, t.Any]) -> list[StepData]:
     kept = [dict(step) for step in steps if step["number"] != new["number"]]
     return sorted([*kept, dict(new)], key=lambda step: step["number"])
 
 
-def with_statuses(steps: Sequence[Mapping[str, t.Any]], numbers: Sequence[int], status: str) -> list[Record]:
+def with_statuses(steps: Sequence[Mapping[str, t.Any]], numbers: Sequence[int], status: str) -> list[StepData]:
     return [{**step, "status": status} if step["number"] in numbers else dict(step) for step in steps]

@@ -45,7 +45,7 @@ def flag(value: t.Any) -> bool:
     return bool(value)
 
 
-def whole_number(value: t.Any) -> int:
+def whole(value: t.Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 2**53:
         raise Unexpected(" is no whole number")
     return int(value)
@@ -101,7 +101,7 @@ def list_of(shape: Shape) -> Shape:
     return check
 
 
-def record(needed: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
+def keyed(needed: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
     """A mapping with these keys. Others are dropped; an optional one that is missing stays so."""
 
     def check(value: t.Any) -> t.Any:
@@ -124,17 +124,17 @@ def _inside(place: str, shape: Shape, value: t.Any) -> t.Any:
 
 
 # What a host half says where it could not do what it was asked for.
-_FAILURE = record(
+_FAILURE = keyed(
     {"failed": flag, "msg": message},
     {
         "changed": flag,
         "kind": maybe(message),
-        "status": maybe(whole_number),
+        "status": maybe(whole),
         "health": list_of(mapping),
         # The host is the fence and does nothing: why, in one word.
         "refused": one_of(WORDS),
         # Where a module did not live to answer, Ansible says what it heard instead.
-        "rc": maybe(whole_number),
+        "rc": maybe(whole),
         "module_stdout": message,
         "module_stderr": message,
     },

@@ -4,7 +4,7 @@
 """Host code as one command: no file is copied, and nothing has to be unpacked.
 
 A module costs the controller and the host some 150 ms of work each; this costs a fifth. Where it can't work, the module
-does the same.
+does the same. On a Windows host none of them can: see powershell.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from collections.abc import Callable, Collection
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Shape, checked
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.powershell import run_by_powershell
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
 # The answer stands between marks, as a login shell may say something of its own.
@@ -128,6 +130,8 @@ class HostHalf:
         first: Callable[[], t.Any] | None,
     ) -> dict[str, t.Any]:
         notice_silence(action._connection)
+        if is_windows(action):
+            return checked(run_by_powershell(action, sys.modules[self.code], request, task_vars), self.shape)
         answer = first() if first else None
         if answer is None:
             answer = self._quickly(action, request, task_vars, unused)
@@ -146,7 +150,8 @@ class HostHalf:
             return None
         given = [request, bool(action._task.check_mode)]
         payload = json.dumps([self._parts(unused), None if self.private else given]).encode()
-        argument = base64.b64encode(zlib.compress(payload)).decode()
+        # For each host anew, so it should not take long; what is gained by more is little.
+        argument = base64.b64encode(zlib.compress(payload, zlib.Z_BEST_SPEED)).decode()
         if len(argument) > LONGEST_ARGUMENT:
             return None
         command = f"{python} -S -c {shlex.quote(LOADER)} {argument}"

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
-    Reading,
-    Refused,
+    DocumentReading,
+    RefusedByHost,
     Sent,
     Unanswered,
     Unreachable,
@@ -21,6 +24,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_a
     HostFailed,
     ServiceAction,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
 
 class HostService:
@@ -31,19 +36,22 @@ class HostService:
         self.options = options
         self.task_vars = task_vars
         self.this_host: dict[str, t.Any] | None = None
-        # In a roll: what is written into the journal, in one go with an approval, and what the host compares before.
+        # In a run: what is written into the journal, in one go with an approval, and what the host compares before.
         self.marking: dict[str, t.Any] | None = None
 
-    def earlier_reading(self, status: t.Any) -> Reading | None:
+    def earlier_reading(self, status: t.Any) -> DocumentReading | None:
         """What an earlier task of this run has read, if it is whole."""
         try:
-            self.this_host = dict(status["this_host"])
-            return Reading(dict(status), "", str(self.this_host["vm_name"]), str(status["document_sha256"]))
+            whole = Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
+            self.this_host = dict(whole["this_host"])
+            if not isinstance(whole["events"], list):
+                return None
+            return DocumentReading(whole, "", str(self.this_host["vm_name"]), str(whole["document_sha256"]))
         except (KeyError, TypeError, ValueError):
             self.this_host = None
             return None
 
-    def read(self, seconds: float | None = None) -> Reading:
+    def read(self, seconds: float | None = None) -> DocumentReading:
         timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
         # The host says who it is once; the later answers are about events only.
         with_instance = self._name() is None
@@ -51,13 +59,15 @@ class HostService:
         if self.options.get("journal") and self.options.get("run_id") and not self.action._task.check_mode:
             # Who waits says with each reading that he is still there.
             more["renewal"] = {"path": self.options["journal"], "run_id": self.options["run_id"]}
+            more["mark"] = self._mark(self.options["run_id"])
         return self._reading(self._ask({**self.options, "timeout": timeout}, **more))
 
-    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent:
+    def approve(self, decided_on: DocumentReading, event_ids: list[str]) -> Sent:
         status = decided_on.status
         version = self.action.api_versions(self.task_vars).wanted(self.options)
         body = approval_body(event_ids, version, status["document_incarnation"])
         approval: dict[str, t.Any] = {"body": body, "expected": decided_on.document}
+        more: dict[str, t.Any] = {"approval": approval}
         if decided_on.document_sha256:
             approval["expected_sha256"] = decided_on.document_sha256
         if self.marking:
@@ -66,19 +76,26 @@ class HostService:
                 for event in status["events"]
                 if event["id"] in event_ids
             ]
-            approval["marking"] = {**self.marking, "judged": judged}
+            run_id = str(self.marking["run_id"])
+            audit = whose_deed(OwnVariables(self.action, self.task_vars), run_id)
+            approval["marking"] = {**self.marking, "judged": judged, "audit": audit}
+            more["mark"] = self._mark(run_id)
         try:
-            answers = self._ask({**self.options, "endpoint": status["endpoint"]}, approval=approval)
+            answers = self._ask({**self.options, "endpoint": status["endpoint"]}, **more)
         except Unanswered as error:
             result = getattr(error.__cause__, "result", {})
             if result.get("refused"):
-                raise Refused(result["refused"], str(error)) from error
+                raise RefusedByHost(result["refused"], str(error)) from error
             if result.get("kind") not in (None, "unexpected"):
                 raise
             # The host half did not live to tell what it did, or tells something else.
             return Sent(decided_on, problem=str(error), unclear=True)
         problem = answers.get("problem") or {"message": "", "unclear": False}
         return Sent(self._reading(answers), answers.get("sent", False), problem["message"], problem["unclear"])
+
+    def _mark(self, run_id: str) -> dict[str, t.Any]:
+        """For a watcher on the host: the run is still there, and comes first."""
+        return {"path": path_of_mark(OwnVariables(self.action, self.task_vars)), "run_id": run_id}
 
     def reconnect(self) -> None:
         try:
@@ -99,7 +116,7 @@ class HostService:
         except HostFailed as error:
             raise Unanswered(str(error)) from error
 
-    def _reading(self, answers: dict[str, t.Any]) -> Reading:
+    def _reading(self, answers: dict[str, t.Any]) -> DocumentReading:
         try:
             status = self.action.understand(answers, self._name())
         except AnsibleActionFail as error:
@@ -109,7 +126,7 @@ class HostService:
         name = self._name()
         if name is None:
             raise AnsibleActionFail(NAME_NOT_TOLD)
-        return Reading(status, answers["events"]["body"], name)
+        return DocumentReading(status, answers["events"]["body"], name)
 
     def _name(self) -> str | None:
         return self.this_host["vm_name"] if self.this_host else self.options["vm_name"]

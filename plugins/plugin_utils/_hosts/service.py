@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metadata service of one host as the rest of the controller's code sees it, whoever carries the requests."""
+"""The metadata service of one host as the rest of the controller's code sees it, whoever carries them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class DocumentReading:
     """One good reading: what it means, and the document itself, by which a later one is recognised as the same.
 
     Of a reading of an earlier task there is the digest alone.
@@ -29,7 +29,7 @@ class Sent:
     Neither sent nor a problem: the document was another one than the approval was decided on, so nothing was sent.
     """
 
-    reading: Reading
+    reading: DocumentReading
     sent: bool = False
     problem: str = ""
     unclear: bool = False
@@ -43,7 +43,7 @@ class Unanswered(Exception):
     """The host was reached, but the service gave no good answer."""
 
 
-class Refused(Exception):
+class RefusedByHost(Exception):
     """The host was reached, is the fence, and did nothing. `word` says why."""
 
     def __init__(self, word: str, message: str) -> None:
@@ -52,8 +52,8 @@ class Refused(Exception):
 
 
 class Service(t.Protocol):
-    def read(self, seconds: float | None = None) -> Reading: ...
+    def read(self, seconds: float | None = None) -> DocumentReading: ...
 
-    def approve(self, decided_on: Reading, event_ids: list[str]) -> Sent: ...
+    def approve(self, decided_on: DocumentReading, event_ids: list[str]) -> Sent: ...
 
     def reconnect(self) -> None: ...

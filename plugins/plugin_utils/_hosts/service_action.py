@@ -13,7 +13,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import AUTO, check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     build_status,
@@ -24,10 +25,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import (
+    OTHERS_IN,
+    Documents,
+    own_events,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import renewal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
 
-EXCHANGE = HostHalf("service_exchange", _exchange, shapes.EXCHANGE, private=False)
+EXCHANGE = HostHalf("_service_exchange", _exchange, shapes.EXCHANGE, private=False)
 ONLY_FOR_MARKS = (_marked_approval.__name__,)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
@@ -83,7 +89,8 @@ class ServiceAction(ActionBase):
         by_curl = True
         if request.get("renewal"):
             program = renewal(**request["renewal"])
-            curl, by_curl = CurlHost(self, before=program), bool(program)
+            by_curl = bool(program)
+            curl = CurlHost(self, before=program + (leave_mark(**request["mark"]) if request.get("mark") else ""))
         result = EXCHANGE.run(
             self,
             request,
@@ -121,11 +128,22 @@ class ServiceAction(ActionBase):
         warning = warning_about_version(self.api_versions(task_vars).wanted(options))
         return [warning] if warning else []
 
-    def understand(self, answers: dict[str, t.Any], vm_name: str | None) -> dict[str, t.Any]:
-        """`maintenance_status` from what the host passed on, and the endpoint that it came from."""
+    def understand(
+        self, answers: dict[str, t.Any], vm_name: str | None, documents: Documents | None = None
+    ) -> dict[str, t.Any]:
+        """`maintenance_status` from what the host passed on, and the endpoint that it came from.
+
+        With `documents`, it holds the events that name this VM, and says where those of others are.
+        """
         try:
-            document = parse_document(answers["events"]["body"])
             identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
+            name = identity["vm_name"] if identity else vm_name
+            more = {}
+            if documents and name:
+                digest, document = documents.once(answers["events"]["body"])
+                document, more = own_events(document, name), {OTHERS_IN: digest}
+            else:
+                document = parse_document(answers["events"]["body"])
         except BadReading as error:
             raise AnsibleActionFail(
                 f"{answers['endpoint']} did not answer like the metadata service. {error}."
@@ -134,4 +152,5 @@ class ServiceAction(ActionBase):
         return {
             "endpoint": answers["endpoint"],
             **build_status(document, identity, answers["heard_at"], vm_name),
+            **more,
         }

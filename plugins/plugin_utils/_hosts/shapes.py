@@ -6,43 +6,44 @@
 from __future__ import annotations
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import STATES, STATUSES
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
     flag,
+    keyed,
     list_of,
     mapping,
     maybe,
     message,
     number,
     one_of,
-    record,
     text,
-    whole_number,
+    whole,
 )
 
 _SHORT = maybe(message)
 
 # The host's own time. It goes back to the host that told it, and nowhere else.
-CLOCK = record({"boot_id": _SHORT, "seconds": maybe(number)})
+CLOCK = keyed({"boot_id": _SHORT, "seconds": maybe(number)})
 
 # What the metadata service said, as it came. Its headers and the host's clock are of no use here.
-_SERVICE_ANSWER = record({"status": whole_number, "body": text})
-EXCHANGE = record(
+_SERVICE_ANSWER = keyed({"status": whole, "body": text})
+EXCHANGE = keyed(
     {
-        "answers": record(
+        "answers": keyed(
             {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)},
             {
                 "api_version": one_of(API_VERSIONS),
                 "sent": flag,
-                "problem": maybe(record({"message": message, "unclear": flag})),
+                "problem": maybe(keyed({"message": message, "unclear": flag})),
                 "clock": maybe(CLOCK),
+                "run_mark": maybe(keyed({"reflexes": flag, "left": flag})),
             },
         )
     },
 )
 
 # An event as `maintenance_status` has it, out of a journal.
-_EVENT = record(
+_EVENT = keyed(
     {},
     {
         "id": message,
@@ -58,9 +59,9 @@ _EVENT = record(
         "affects_this_host": maybe(flag),
     },
 )
-_JOURNAL_STEP = record(
+_JOURNAL_STEP = keyed(
     {
-        "number": whole_number,
+        "number": whole,
         "kind": message,
         "arguments": mapping,
         "before": maybe(mapping),
@@ -68,29 +69,30 @@ _JOURNAL_STEP = record(
     },
     {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT},
 )
-_JOURNAL = record(
+_JOURNAL = keyed(
     {"state": one_of((*STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},
     {
-        "version": whole_number,
+        "version": whole,
         "run_id": _SHORT,
         "boot_id": _SHORT,
         "started_at": _SHORT,
         "drained_at": _SHORT,
         "restored_at": _SHORT,
         "marks": list_of(
-            record(
+            keyed(
                 {"event": message, "hosts": list_of(message), "at": number},
                 {"takes_down": flag, "vanishing": flag, "again": flag},
             )
         ),
         "worked_on_for": number,
+        "steps_digest": _SHORT,
     },
 )
-JOURNAL = record(
+JOURNAL = keyed(
     {"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message}, {"clock": maybe(CLOCK)}
 )
 
-_RECORD = record(
+_RECORD = keyed(
     {
         "host": message,
         "vm": message,
@@ -101,9 +103,9 @@ _RECORD = record(
         "path": message,
     }
 )
-RECORDS = record({"changed": flag, "records": list_of(_RECORD), "unreadable": list_of(message)})
+RECORDS = keyed({"changed": flag, "records": list_of(_RECORD), "unreadable": list_of(message)})
 
-_HEALTH = record({"check": mapping, "ok": flag, "said": message})
+_HEALTH = keyed({"check": mapping, "ok": flag, "said": message})
 _ONE_STEP = {
     "changed": flag,
     "before": maybe(mapping),
@@ -115,34 +117,51 @@ _ONE_STEP = {
     "restored_at": _SHORT,
     "boot_id": _SHORT,
     "now": message,
-    "step": record(
-        {"number": whole_number, "kind": message, "status": one_of(STATUSES), "before": maybe(mapping)},
+    "step": keyed(
+        {"number": whole, "kind": message, "status": one_of(STATUSES), "before": maybe(mapping)},
         {"seconds": number},
     ),
     "health": list_of(_HEALTH),
 }
 # Of several steps, the last may have failed.
-_RESULT = record({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message})
-STEP = record(
+_RESULT = keyed({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message})
+STEP = keyed(
     {"changed": flag},
     {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL)},
 )
 
-_OWNER = record(
+# What a Windows host says of one deed, see _windows_host.ps1.
+_DEED = keyed(
+    {},
+    {
+        "problem": _SHORT,
+        "said": _SHORT,
+        "answer": text,
+        "body_sha256": _SHORT,
+        "content": maybe(text),
+        "sha256": _SHORT,
+        "replaced": flag,
+        "count": maybe(whole),
+        "uptime": number,
+    },
+)
+DEEDS = keyed({"results": list_of(_DEED)})
+
+_OWNER = keyed(
     {
         "run_id": message,
         "controller": message,
         "host": message,
-        "pid": whole_number,
+        "pid": whole,
         "process_start": message,
         "user": message,
         "note": message,
         "taken_at": message,
     },
-    {"seconds_left": whole_number, "reason": one_of(("dead", "expired"))},
+    {"seconds_left": whole, "reason": one_of(("dead", "expired"))},
 )
-# What a run is about to do to a host. What a keeper is given has the same shape as what it gives.
-NOTE = record(
+# What a run is about to do to a host. What a lock host is given has the same shape as what it gives.
+NOTE = keyed(
     {
         "host": message,
         "events": list_of(message),
@@ -150,7 +169,7 @@ NOTE = record(
         "run": message,
         "at": number,
         "mark": maybe(
-            record(
+            keyed(
                 {
                     "event": message,
                     "hosts": list_of(message),
@@ -162,7 +181,7 @@ NOTE = record(
         ),
     }
 )
-LEASE = record(
+LEASE = keyed(
     {
         "held": flag,
         "changed": flag,

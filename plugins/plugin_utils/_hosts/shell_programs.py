@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import typing as t
@@ -16,13 +17,19 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work i
     digest_of,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import BOOT_ID_FILE, UPTIME_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import (
+    SECONDS_OF_A_MARK,
+    TOLD_BY_REFLEXES,
+)
 
 NO_JOURNAL = "--maintenance.azure no journal--"
+REFLEXES = "--maintenance.azure reflexes--"
+NO_RUN_MARK = "--maintenance.azure no mark--"
 CLOCK_MARK = "--maintenance.azure clock"
 _TOLD_CLOCK = re.compile(rf"{CLOCK_MARK} ([0-9A-Za-z-]{{1,64}}) ([0-9]{{1,12}}(?:\.[0-9]{{1,9}})?)--")
 
 # As host_clock.py does it.
-_READ_CLOCK = f"""b=$(cat {BOOT_ID_FILE} 2>/dev/null) || b={NO_BOOT_ID}
+_READ_CLOCK = f"""read -r b 2>/dev/null <{BOOT_ID_FILE} || b={NO_BOOT_ID}
 read -r u r 2>/dev/null <{UPTIME_FILE} || u=$(date +%s)
 """
 TELL_CLOCK = f"""{{ {_READ_CLOCK}}} 2>/dev/null
@@ -70,3 +77,28 @@ umask 077
 echo "{run} $b $((${{u%%.*}} + {SECONDS_AHEAD}))" >"$w.new" && mv -f "$w.new" "$w"
 }} ) 2>/dev/null </dev/null
 """
+
+
+def leave_mark(path: str, run_id: str) -> str:
+    """Says on a host with a watcher that a run is there, which then comes first. As mark_file.py does it.
+
+    The folder is the watcher's. So the file has a name that nobody can be the first to use: a shell that is not to
+    overwrite a file still writes to a disk. And it is put in the place of the mark, never into a folder of that name.
+    """
+    if not is_plain(path):
+        return ""
+    head = shlex.quote('{"run_id": ' + json.dumps(run_id) + ', "until": ')
+    return f"""( f={shlex.quote(path)}
+umask 022
+[ -d "${{f%/*}}" ] || exit 0
+[ -e "${{f%/*}}/{TOLD_BY_REFLEXES}" ] && echo '{REFLEXES}'
+u=$(date +%s) && r=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n') && [ ${{#r}} -eq 32 ] && n="$f.$r" && set -C &&
+printf '%s%s}}\\n' {head} "$((u + {SECONDS_OF_A_MARK}))" >"$n" && {{ mv -fT "$n" "$f" || {{ rm -f "$n"; false; }}; }} ||
+echo '{NO_RUN_MARK}'
+) 2>/dev/null </dev/null
+"""
+
+
+def told_mark(said: str) -> dict[str, bool]:
+    """What `leave_mark` wrote: whether the host has reflexes, and whether the mark could be left."""
+    return {"reflexes": REFLEXES in said, "left": NO_RUN_MARK not in said}

@@ -1,14 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the variables of inventory hosts say about the VMs behind them."""
+"""What the variables of inventory hosts say about the VMs behind them. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import parse_resource_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Host, normal_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+    InventoryHost,
+    normal_endpoint,
+)
 
 # As azure.azcollection.azure_rm names them, then as `maintenance_status.this_host` does.
 _RESOURCE_GROUP = "resource_group"
@@ -49,7 +52,7 @@ class HostVariables:
             variables.update((name, more[name]) for name in self.wanted.intersection(more))
         return variables
 
-    def host(self, name: str) -> Host:
+    def host(self, name: str) -> InventoryHost:
         host = self.inventory.hosts[name]
         variables = self._of(host)
         if self.of_groups:
@@ -62,7 +65,7 @@ class HostVariables:
         vm_name = self._vm_name(known)
         subscription, resource_group = self._home(known)
         endpoint = known.get(self.endpoint_var)
-        return Host(
+        return InventoryHost(
             name=name,
             vm_name=vm_name or name,
             vm_name_given=vm_name is not None,

@@ -22,17 +22,19 @@ import typing as t
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     canonical_id,
     canonical_name,
-    iso_time,
     refresh,
     warnings_about,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Failure,
-    Host,
+    InventoryHost,
     Reading,
     is_asked_from_within,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable, some_of
 
 # Readings of one run are taken within such a time. One of them is no news against another.
 SAME_TIME_SECONDS = 60
@@ -48,11 +50,9 @@ _VM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 # Ansible takes these for the controller, or for groups.
 _NO_HOSTS = frozenset(("localhost", "127.0.0.1", "all", "ungrouped"))
 
-Event = dict[str, t.Any]
-
 
 @dataclasses.dataclass(slots=True)
-class Settings:
+class OverlaySettings:
     now: float
     prefix: str = "maintenance_"
     max_age: float | None = None
@@ -60,7 +60,7 @@ class Settings:
     create_hosts: bool = False
     # Names that a new host can't have.
     reserved: t.Collection[str] = ()
-    query: t.Callable[[list[Event]], t.Any] | None = None
+    query: t.Callable[[list[EventData]], t.Any] | None = None
     # Applied to everything that the service sent before it is given to a host.
     guard: t.Callable[[t.Any], t.Any] = lambda value: value
 
@@ -80,8 +80,11 @@ class Overlay:
     details: list[str] = dataclasses.field(default_factory=list)
 
 
-def decide(
-    hosts: t.Iterable[Host], readings: t.Sequence[Reading], failures: t.Sequence[Failure], settings: Settings
+def make_overlay(
+    hosts: t.Iterable[InventoryHost],
+    readings: t.Sequence[Reading],
+    failures: t.Sequence[Failure],
+    settings: OverlaySettings,
 ) -> Overlay:
     fleet = _Fleet(hosts)
     oldest = -float("inf") if settings.max_age is None else settings.now - settings.max_age
@@ -113,11 +116,11 @@ class _Scope(t.NamedTuple):
     subscription: str | None
     resource_group: str | None
 
-    def denies(self, host: Host) -> bool:
+    def denies(self, host: InventoryHost) -> bool:
         """Whether the host is known to live elsewhere. A delivery group is never larger than a resource group."""
         return _differ(self.resource_group, host.resource_group) or _differ(self.subscription, host.subscription)
 
-    def confirms(self, host: Host) -> bool:
+    def confirms(self, host: InventoryHost) -> bool:
         return self.resource_group is not None and host.resource_group is not None and not self.denies(host)
 
 
@@ -132,9 +135,9 @@ def _lower(text: str | None) -> str | None:
 class _Fleet:
     """The hosts, by the names under which they may be met."""
 
-    def __init__(self, hosts: t.Iterable[Host]) -> None:
+    def __init__(self, hosts: t.Iterable[InventoryHost]) -> None:
         self.hosts = {host.name: host for host in hosts}
-        self.by_vm_name: dict[str, list[Host]] = {}
+        self.by_vm_name: dict[str, list[InventoryHost]] = {}
 
     def _index(self) -> None:
         self.by_vm_name.clear()
@@ -164,11 +167,11 @@ class _Fleet:
 class _Match(t.NamedTuple):
     """The hosts that a name means; or those of which it may mean any."""
 
-    hosts: t.Sequence[Host] = ()
-    candidates: t.Sequence[Host] = ()
+    hosts: t.Sequence[InventoryHost] = ()
+    candidates: t.Sequence[InventoryHost] = ()
 
 
-def _same_vm(hosts: t.Sequence[Host]) -> bool:
+def _same_vm(hosts: t.Sequence[InventoryHost]) -> bool:
     if hosts[0].vm_id is not None:
         return all(_lower(host.vm_id) == _lower(hosts[0].vm_id) for host in hosts)
     homes = {(_lower(host.subscription), _lower(host.resource_group)) for host in hosts}
@@ -181,7 +184,7 @@ def _same_vm(hosts: t.Sequence[Host]) -> bool:
 class _View:
     """A reading, and its events as a host will see them."""
 
-    def __init__(self, reading: Reading, settings: Settings) -> None:
+    def __init__(self, reading: Reading, settings: OverlaySettings) -> None:
         self.reading = reading
         self.read_at = reading.read_at
         self.read_at_text = settings.guard(iso_time(reading.read_at))
@@ -192,7 +195,7 @@ class _View:
         self.scope = _Scope(None, None)
         self.groups: set[str] = set()
         self.selves: set[str] = set()
-        self.mentions: dict[str, list[Event]] = {}
+        self.mentions: dict[str, list[EventData]] = {}
         self._settings = settings
         self._given: dict[int, t.Any] = {}
 
@@ -239,14 +242,14 @@ class _View:
         return _Match(pool) if _same_vm(pool) else _Match(candidates=pool)
 
 
-def _as_seen(events: list[Event], now: float) -> list[Event]:
+def _as_seen(events: list[EventData], now: float) -> list[EventData]:
     """The events as a host has them that they affect, at this time."""
-    seen: list[Event] = [{**event, "affects_this_host": True} for event in events]
+    seen: list[EventData] = [{**event, "affects_this_host": True} for event in events]
     refresh({"events": seen}, now)
     return seen
 
 
-def _filtered(events: list[Event], query: t.Callable[[list[Event]], t.Any]) -> list[Event]:
+def _filtered(events: list[EventData], query: t.Callable[[list[EventData]], t.Any]) -> list[EventData]:
     passed = query(events)
     known = {id(event) for event in events}
     if not isinstance(passed, list) or not all(id(event) in known for event in passed):
@@ -321,20 +324,20 @@ class _Knowledge:
         for host in match.candidates:
             self.doubts[host.name] = (view.read_at, vm_name or "")
 
-    def last_word(self, host: Host) -> _View | None:
+    def last_word(self, host: InventoryHost) -> _View | None:
         words = self.last_words.get(host.name, [])
         of_group = self.group_words.get(host.delivery_group) if host.delivery_group is not None else None
         # Of two readings of one second, its own tells more; max takes the first.
         return max([*reversed(words), *([of_group] if of_group else [])], key=_second, default=None)
 
-    def own_identity(self, host: Host) -> t.Any:
+    def own_identity(self, host: InventoryHost) -> t.Any:
         for view in reversed(self.last_words.get(host.name, [])):
             identity = view.reading.this_host
             if identity and canonical_name(identity["vm_name"] or "") == canonical_name(host.vm_name):
                 return view.given(identity)
         return None
 
-    def in_doubt(self, host: Host, word: _View | None) -> str | None:
+    def in_doubt(self, host: InventoryHost, word: _View | None) -> str | None:
         """The name that may mean this host, where nothing settles whether it does."""
         if host.name not in self.doubts:
             return None
@@ -348,11 +351,11 @@ class _Knowledge:
 class _Listed:
     """Whether the readings that the user listed speak, all together, for a host that has none of its own."""
 
-    def __init__(self, views: t.Sequence[_View], complete: bool, settings: Settings) -> None:
+    def __init__(self, views: t.Sequence[_View], complete: bool, settings: OverlaySettings) -> None:
         self.views = [view for view in views if view.reading.listed] if complete and settings.covers_all else []
         self.known: dict[tuple[str | None, str | None, str | None], _View | None] = {}
 
-    def view_for(self, host: Host) -> _View | None:
+    def view_for(self, host: InventoryHost) -> _View | None:
         if host.endpoint is not None and not is_asked_from_within(host.endpoint):
             return None
         key = (host.subscription, host.resource_group, host.delivery_group)
@@ -361,7 +364,7 @@ class _Listed:
         return self.known[key]
 
     @staticmethod
-    def _may_cover(view: _View, host: Host) -> bool:
+    def _may_cover(view: _View, host: InventoryHost) -> bool:
         elsewhere = view.groups and host.delivery_group is not None and host.delivery_group not in view.groups
         return not elsewhere and not view.scope.denies(host)
 
@@ -371,7 +374,7 @@ def _give(
     knowledge: _Knowledge,
     too_old: t.Sequence[Reading],
     failures: t.Sequence[Failure],
-    settings: Settings,
+    settings: OverlaySettings,
     overlay: Overlay,
 ) -> None:
     groups = _Groups(settings.prefix)
@@ -407,9 +410,9 @@ def _give(
     why.tell(overlay)
 
 
-def _events_of(host: Host, word: _View | None, mentioned_by: t.Sequence[_View]) -> list[Event]:
+def _events_of(host: InventoryHost, word: _View | None, mentioned_by: t.Sequence[_View]) -> list[EventData]:
     """The events of the last word and of all that is newer; the newest version of each."""
-    found: dict[str, tuple[_View, Event]] = {}
+    found: dict[str, tuple[_View, EventData]] = {}
     views = [] if word is None else [word]
     views += [view for view in mentioned_by if word is None or (view is not word and view.read_at >= word.read_at)]
     for view in views:
@@ -461,8 +464,8 @@ def _new_hosts(
     strangers: t.Sequence[_Stranger],
     answerers: dict[tuple[str | None, str | None, str], _Stranger],
     fleet: _Fleet,
-    settings: Settings,
-) -> list[Host]:
+    settings: OverlaySettings,
+) -> list[InventoryHost]:
     """Hosts for VMs that no source defines. Of the same name in several resource groups: one each, told apart."""
     by_name: dict[str, dict[str | None, _Stranger]] = {}
     for stranger in (*answerers.values(), *strangers):
@@ -481,7 +484,9 @@ def _new_hosts(
             if not _VM_NAME.fullmatch(name) or name.endswith("_") or name.casefold() in taken:
                 continue
             taken.add(name.casefold())
-            new.append(Host(name, stranger.vm_name, True, stranger.scope.subscription, stranger.scope.resource_group))
+            new.append(
+                InventoryHost(name, stranger.vm_name, True, stranger.scope.subscription, stranger.scope.resource_group)
+            )
     return new
 
 
@@ -496,7 +501,7 @@ class _Reasons:
         fleet: _Fleet,
         too_old: t.Sequence[Reading],
         failures: t.Sequence[Failure],
-        settings: Settings,
+        settings: OverlaySettings,
         complete: bool,
     ) -> None:
         self.prefix = settings.prefix
@@ -518,7 +523,7 @@ class _Reasons:
                 for host in fleet.by_vm_name.get(canonical_name((reading.this_host or {}).get("vm_name") or ""), ()):
                     self.why[host.name] = f"{reading.origin} was {text}"
 
-    def add(self, host: Host, doubt: str | None) -> None:
+    def add(self, host: InventoryHost, doubt: str | None) -> None:
         if doubt is not None:
             reason = (
                 f"The VM name {shown(doubt)} may mean any of several hosts: give them the variable resource_group, or"
@@ -542,7 +547,7 @@ class _Reasons:
         overlay.problems = list(self.failures)
         lines = [text for text in self.failures if text not in self.hosts]
         lines += [
-            f"{reason.rstrip('.')}. Not read, so in {self.prefix}unknown: {some(hosts)}."
+            f"{reason.rstrip('.')}. Unread, so in {self.prefix}unknown: {some(hosts)}."
             for reason, hosts in self.hosts.items()
         ]
         overlay.warnings += lines[:MOST_WARNINGS]
@@ -556,7 +561,7 @@ def _warn(
     views: t.Sequence[_View],
     knowledge: _Knowledge,
     strangers: t.Sequence[_Stranger],
-    settings: Settings,
+    settings: OverlaySettings,
 ) -> None:
     left = list(knowledge.strangers.values())
     if settings.create_hosts:
@@ -572,18 +577,11 @@ def _warn(
     overlay.warnings += list(dict.fromkeys(text for view in views for text in view.warnings))[:MOST_WARNINGS]
 
 
-def printable(text: str) -> str:
-    """Text with nothing in it that a terminal obeys."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def shown(text: str) -> str:
     """Somebody else's text, for a message: one line, and short."""
-    plain = printable(str(text))
-    return plain if len(plain) <= 80 else f"{plain[:77]}..."
+    letters = printable(text)
+    return letters if len(letters) <= 80 else f"{letters[:77]}..."
 
 
 def some(names: t.Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
-    return ", ".join(shown(name) for name in listed[:MOST_NAMES]) + more
+    return some_of([shown(name) for name in names], MOST_NAMES)

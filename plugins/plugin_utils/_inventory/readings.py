@@ -10,12 +10,13 @@ import ipaddress
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import check_endpoint
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time, known_of_status
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import known_of_status
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 
 @dataclasses.dataclass(slots=True)
-class Host:
+class InventoryHost:
     """A host of the inventory, as far as maintenance is concerned."""
 
     name: str
@@ -57,7 +58,7 @@ class Failure:
 
 
 @dataclasses.dataclass(slots=True)
-class Question:
+class EndpointQuestion:
     """Endpoints of which one answer is enough, in the order in which to ask; each with the hosts that carry it."""
 
     endpoints: dict[str, tuple[str, ...]]
@@ -84,7 +85,7 @@ def normal_endpoint(endpoint: str) -> str:
         return endpoint
 
 
-def questions(hosts: t.Iterable[Host], endpoints: t.Sequence[str]) -> list[Question]:
+def questions(hosts: t.Iterable[InventoryHost], endpoints: t.Sequence[str]) -> list[EndpointQuestion]:
     """What to ask so that each endpoint is read at most once, and one of each known delivery group."""
     carriers: dict[str, list[str]] = {}
     groups: dict[str, dict[str, None]] = {}
@@ -97,9 +98,9 @@ def questions(hosts: t.Iterable[Host], endpoints: t.Sequence[str]) -> list[Quest
     for members in groups.values():
         chain = {endpoint: tuple(carriers[endpoint]) for endpoint in members}
         alone = len(chain) == 1 and len(next(iter(chain.values()))) == 1
-        asked.append(Question(chain, with_identity=alone))
+        asked.append(EndpointQuestion(chain, with_identity=alone))
     for endpoint in dict.fromkeys(endpoints):
-        asked.append(Question({endpoint: tuple(carriers.get(endpoint, ()))}, with_identity=True, listed=True))
+        asked.append(EndpointQuestion({endpoint: tuple(carriers.get(endpoint, ()))}, with_identity=True, listed=True))
     return asked
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """HTTP to the metadata service through `requests`, for code that runs on the controller.
 
-Says how one request went in the words of `_imds`; when to ask again is decided there.
+Says how one request went in the words of `wire.py`; when to ask again is decided in `patience.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
     LARGEST_BODY,
     Answer,
     Broken,

@@ -14,15 +14,10 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import (
-    AUTO,
-    INSTANCE_TARGET,
-    Conversation,
-    ImdsError,
-    check_endpoint,
-    get_events,
-    passed_on,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import get_events, passed_on
+from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import Conversation, ImdsError
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO, INSTANCE_TARGET
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     known_of_status,
@@ -31,12 +26,16 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_saved,
     warning_about_version,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Failure, Question, Reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+    EndpointQuestion,
+    Failure,
+    Reading,
+)
 
 # No reading is larger; a glob that catches something else must not fill the memory.
 LARGEST_FILE = 16 * 1024 * 1024
 
-Result = tuple[list[Reading], list[Failure]]
+ReadingOrFailure = tuple[list[Reading], list[Failure]]
 
 
 class EndpointReader:
@@ -61,7 +60,7 @@ class EndpointReader:
         self._outcomes: dict[str, Reading | Exception] = {}
         self._with_identity: set[str] = set()
 
-    def read(self, asked: t.Sequence[Question], workers: int) -> Result:
+    def read(self, asked: t.Sequence[EndpointQuestion], workers: int) -> ReadingOrFailure:
         for question in asked:
             if question.with_identity:
                 self._with_identity.update(question.endpoints)
@@ -75,7 +74,7 @@ class EndpointReader:
                 failures.append(answer)
         return readings, failures
 
-    def _ask(self, question: Question) -> Reading | Failure:
+    def _ask(self, question: EndpointQuestion) -> Reading | Failure:
         """The first good answer to a question. Twice the time of one endpoint is spent on a group, not more."""
         give_up_at = time.monotonic() + 2 * self.timeout
         problems: list[str] = []
@@ -180,7 +179,7 @@ def in_parallel(tasks: t.Sequence[t.Callable[[], t.Any]], workers: int) -> list[
     return results
 
 
-def read_files(patterns: t.Sequence[str], folder: Path) -> Result:
+def read_files(patterns: t.Sequence[str], folder: Path) -> ReadingOrFailure:
     """Saved readings: files or globs, relative to the folder of the inventory file."""
     readings: list[Reading] = []
     failures: list[Failure] = []
@@ -207,7 +206,7 @@ def _read_file(path: Path) -> Reading:
     if size > LARGEST_FILE:
         raise BadReading(f"it has {size} bytes, which no reading has")
     try:
-        known = parse_saved(path.read_text(encoding="utf-8-sig"))
+        known = parse_saved(path.read_text(encoding="utf-8-sig"), time.time())
     except UnicodeDecodeError:
         raise BadReading("it is not text in UTF-8") from None
     if known["read_at"] is None:
@@ -216,7 +215,7 @@ def _read_file(path: Path) -> Reading:
     return Reading(origin=str(path), listed=True, **known)
 
 
-def read_facts(hosts: t.Iterable[str], facts_of: t.Callable[[str], t.Any], where: str) -> Result:
+def read_facts(hosts: t.Iterable[str], facts_of: t.Callable[[str], t.Any], where: str) -> ReadingOrFailure:
     """The `maintenance_status` facts of hosts. `facts_of` gives a host's facts, or None."""
     readings: list[Reading] = []
     failures: list[Failure] = []

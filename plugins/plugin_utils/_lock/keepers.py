@@ -11,20 +11,38 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+import typing as t
+from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 HOW_MANY = 3
 LONGEST_NAME = 40
 
 
-def lease_groups(delivery_groups: Mapping[str, str], overridden: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Group -> its keepers: its first hosts in natural order, or those that the user names, for every group.
+# By these a host says that it is a Windows host.
+SIGNS_OF_WINDOWS = ("ansible_connection", "ansible_shell_type")
 
-    `delivery_groups` is host -> `maintenance_delivery_group`, "" where it has none: these are one group together.
-    Raises ValueError with a sentence for the user where `overridden` is no list of hosts.
+
+def windows_hosts(variables: Mapping[str, Mapping[str, t.Any]]) -> set[str]:
+    """Of host -> its variables, those that say that they are Windows hosts."""
+    return {
+        host
+        for host, known in variables.items()
+        if known.get("ansible_connection") in ("winrm", "psrp")
+        or known.get("ansible_shell_type") in ("powershell", "cmd")
+    }
+
+
+def lease_groups(
+    delivery_groups: Mapping[str, str], overridden: Sequence[str] | None = None, windows: Collection[str] = ()
+) -> dict[str, list[str]]:
+    """Group -> its lock hosts: its first hosts in natural order, or those that the user names, for every group.
+
+    `delivery_groups` is host -> `maintenance_delivery_group`, "" where it has none: these are one group together. Hosts
+    in `windows` come last, as a call takes seconds there. Raises ValueError with a sentence for the user where
+    `overridden` is no list of hosts.
     """
     members: dict[str, list[str]] = {}
     for host in sorted(delivery_groups, key=natural):
@@ -33,6 +51,9 @@ def lease_groups(delivery_groups: Mapping[str, str], overridden: Sequence[str] |
         # In one order for everybody, so that two runs do not take one each and wait for the other.
         chosen = sorted(host_names(overridden), key=natural)
         return {group: list(chosen) for group in sorted(members, key=natural)}
+    for hosts in members.values():
+        # What is sorted stays so among those that are equal.
+        hosts.sort(key=lambda host: host in windows)
     return {group: members[group][:HOW_MANY] for group in sorted(members, key=natural)}
 
 

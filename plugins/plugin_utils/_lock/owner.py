@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import multiprocessing
 import os
-import socket
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._user import controller_name, user_name
+
 PROC = Path("/proc")
-LONGEST_TEXT = 200
 
 
 class RunHasEnded(Exception):
@@ -32,8 +31,8 @@ def this_run(run_id: str, note: str) -> dict[str, t.Any]:
     return {
         "run_id": run_id,
         "note": note,
-        "user": _user(),
-        "host": socket.gethostname(),
+        "user": user_name(),
+        "host": controller_name(),
         "controller": _controller() if start else "",
         "pid": pid,
         "process_start": start,
@@ -53,20 +52,6 @@ def is_dead(owner: Mapping[str, t.Any], controller: str) -> bool:
         pass
     start, ended = _process(owner["pid"])
     return ended or bool(start and start != owner["process_start"])
-
-
-def in_words(owner: Mapping[str, t.Any]) -> str:
-    """Such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more"."""
-    told = {name: plain(owner.get(name, "?")) for name in ("run_id", "user", "host", "note", "taken_at")}
-    note = f" ({told['note']})" if told["note"] else ""
-    left = owner.get("seconds_left")
-    more = f", for {plain(left)} seconds more" if left is not None else ""
-    return f"run {told['run_id']} of {told['user']}@{told['host']}{note}, since {told['taken_at']}{more}"
-
-
-def plain(text: t.Any) -> str:
-    # What a managed host says: a terminal gets to see letters only.
-    return "".join(letter if letter.isprintable() else "?" for letter in str(text))[:LONGEST_TEXT]
 
 
 def _process(pid: int) -> tuple[str, bool]:
@@ -92,11 +77,3 @@ def _controller() -> str:
     except (OSError, UnicodeDecodeError):
         machine = ""
     return hashlib.sha256("\n".join((machine, boot, namespace)).encode()).hexdigest()[:32]
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        # A container may run as a user without a name.
-        return f"uid {os.getuid()}"

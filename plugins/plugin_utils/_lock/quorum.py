@@ -11,14 +11,14 @@ import json
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import in_words, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import letters, owner_in_words
 
 TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
 
 
 @dataclasses.dataclass(frozen=True)
 class LeaseVerdict:
-    """What the answers of all keepers of a group mean together."""
+    """What the answers of all lock hosts of a group mean together."""
 
     group: str
     # This run has the lease.
@@ -27,9 +27,9 @@ class LeaseVerdict:
     fresh: bool
     # Who has it, in words; "" for nobody.
     holder: str
-    # All that some keeper has. Two keepers may have different ones for a host: both count.
+    # All that some lock host has. Two lock hosts may have different ones for a host: both count.
     notes: tuple[Mapping[str, t.Any], ...]
-    # The keepers that could not be reached, or could not do it.
+    # The lock hosts that could not be reached, or could not do it.
     lost_keepers: tuple[str, ...]
     # For the operator.
     msg: str
@@ -42,12 +42,12 @@ def verdict(
     do: str,
     hosts: Collection[str] | None = None,
 ) -> LeaseVerdict:
-    """`results` is keeper -> what the module lease said there. A keeper without a result can't be reached.
+    """`results` is lock host -> what the module lease said there. A lock host without a result can't be reached.
 
-    With `hosts`, notes about others are dropped: a keeper that lies keeps its own group waiting, and no other one.
+    With `hosts`, notes about others are dropped: a lock host that lies keeps its own group waiting, and no other one.
     """
     if not keepers:
-        raise ValueError("there is no keeper")
+        raise ValueError("there is no lock host")
     answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
     needed = len(answers) // 2 + 1
     held = do in (TAKE, RENEW) and sum(answer.counts for answer in answers.values()) >= needed
@@ -66,7 +66,7 @@ def verdict(
 
 
 class _Answer:
-    """The answer of one keeper, or what became of it. Of any shape: what is not surely a yes is none."""
+    """The answer of one lock host, or what became of it. Of any shape: what is not surely a yes is none."""
 
     def __init__(self, result: t.Any, do: str) -> None:
         self.said: Mapping[str, t.Any] = result if isinstance(result, Mapping) else {}
@@ -83,7 +83,7 @@ class _Answer:
         if self.said.get("unreachable") or not self.said:
             return "unreachable"
         if self.lost:
-            return plain(self.said.get("msg") or "no answer")
+            return letters(self.said.get("msg") or "no answer")
         if self.counts:
             return "held"
         if self.holder:
@@ -99,13 +99,13 @@ class _Answer:
 
 
 def _holder(answers: Mapping[str, _Answer], held: bool) -> str:
-    """Who has most of the keepers: this run if it holds the lease, else who stands in its way."""
+    """Who has most of the lock hosts: this run if it holds the lease, else who stands in its way."""
     named = [answer.holder for answer in answers.values() if answer.holder and bool(answer.counts) == held]
     if not named:
         return ""
     first = {_identity(holder): holder for holder in reversed(named)}
     ((most, _count),) = collections.Counter(map(_identity, named)).most_common(1)
-    return in_words(first[most])
+    return owner_in_words(first[most])
 
 
 def _identity(holder: Mapping[str, t.Any]) -> str:
@@ -121,7 +121,7 @@ def _union(answers: Mapping[str, _Answer]) -> tuple[Mapping[str, t.Any], ...]:
 
 
 def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, do: str) -> str:
-    lease = f"lease of {plain(found.group)}" if found.group else "lease"
+    lease = f"lease of {letters(found.group)}" if found.group else "lease"
     where = ", ".join(f"{keeper}: {answer.state}" for keeper, answer in answers.items())
     if do == READ:
         return f"The {lease} is held by {found.holder or 'nobody'} ({where})."
@@ -134,8 +134,8 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
     if len(answers) - len(found.lost_keepers) < needed:
         both = " Of two lock hosts both are needed; one, or three, is better." if len(answers) == 2 else ""
         return (
-            f"The {lease} can't be had: {count}.{both} Bring {', '.join(found.lost_keepers)} back, or name other hosts"
-            " in maintenance_lock_hosts, the same for every run"
+            f"The {lease} can't be had: {count}.{both} Make {', '.join(found.lost_keepers)} reachable again, or name"
+            " other hosts in maintenance_lock_hosts, the same for every run"
         )
     if do == RENEW:
         since = f" Now it is held by {found.holder}." if found.holder else ""
@@ -150,5 +150,5 @@ def _taken_over(answers: Mapping[str, _Answer]) -> str:
         before = answer.said.get("took_over_from")
         if answer.counts and isinstance(before, Mapping):
             why = "whose process is dead" if before.get("reason") == "dead" else "which has lapsed"
-            return f" It was taken over from {in_words(before)}, {why}."
+            return f" It was taken over from {owner_in_words(before)}, {why}."
     return ""

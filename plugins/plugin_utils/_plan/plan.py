@@ -31,14 +31,21 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts imp
     doubts_about,
     has_begun_by_its_own_reading,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import (
+    Plan,
+    PlanEntry,
+    PlanRefusal,
+    PlanWave,
+    SameReason,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, read_policy, ruling_on
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
     WAVE_VARIABLES,
     Wave,
     arrange,
-    natural,
     read_max_at_once,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
 # What says which VM a host is, taken only of hosts that claim the same one.
@@ -65,7 +72,7 @@ def make_plan(
     inventory_of: InventoryOf | None = None,
     read_again: bool = False,
     now: float | None = None,
-) -> dict[str, t.Any]:
+) -> Plan:
     """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run.
 
     `read_again`: they were read again just now, for what is about to be done. Before that, a host that is named by an
@@ -111,6 +118,7 @@ def make_plan(
         for host in doubt["hosts"]
         if has_begun_by_its_own_reading(host, vm_name_of(host, host_vars.get(host)), host_vars)
     }
+    left_behind, unclear = [host for host in ordered if host in out], unread_set | begun
     return {
         "waves": [
             _planned(wave, number, len(waves), entries, unread_set) for number, wave in enumerate(waves, start=1)
@@ -122,7 +130,10 @@ def make_plan(
         "not_believed": doubts,
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
-        **_leftovers(out, ordered, busy_set, unread_set | begun),
+        # Left drained by an earlier run: their event is over or was cancelled; they have one; it can't be said.
+        "restore_first": [host for host in left_behind if host not in busy_set and host not in unclear],
+        "already_drained": [host for host in left_behind if host in busy_set],
+        "left_drained": [host for host in left_behind if host not in busy_set and host in unclear],
     }
 
 
@@ -148,21 +159,19 @@ def _journal_problem(variables: Mapping[str, t.Any]) -> t.Any:
 
 def _by_reason(
     hosts: Iterable[str], host_vars: HostVars, reason: t.Callable[[Mapping[str, t.Any]], t.Any]
-) -> list[dict[str, t.Any]]:
+) -> list[SameReason]:
     """The hosts, together where they said the same about it."""
     groups: dict[str, list[str]] = {}
     for host in hosts:
         groups.setdefault(str(reason(host_vars.get(host) or {}) or ""), []).append(host)
-    told = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
+    told: list[SameReason] = [{"hosts": hosts, "why": why} for why, hosts in groups.items()]
     if len(told) > _MOST_REASONS:
         rest = [host for group in told[_MOST_REASONS:] for host in group["hosts"]]
         told = [*told[:_MOST_REASONS], {"hosts": rest, "why": "They have reasons of their own."}]
     return told
 
 
-def _entry(
-    seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None
-) -> dict[str, t.Any]:
+def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None) -> PlanEntry:
     not_believed_of = seen.believe_only_who_shows_it() if read_again else []
     strangers = seen.strangers + not_believed_of
     entry: dict[str, t.Any] = {
@@ -185,7 +194,7 @@ def _entry(
     may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
     entry["approvable"] = may_start and (not strangers or uncovered == "allow")
     entry["steps"] = _steps(entry)
-    return entry
+    return t.cast(PlanEntry, entry)
 
 
 def _most_careful(
@@ -195,7 +204,7 @@ def _most_careful(
     found = []
     for account in accounts:
         told = {key: account.get(key) for key in _TOLD}
-        decision = decide({**entry, **told}, rules)
+        decision = ruling_on({**entry, **told}, rules)
         found.append({**told, "vanishing": told["type"] in VANISHING_TYPES, **decision})
     return min(found, key=lambda one: (_CAREFUL.index(one["action"]), one["vanishing"]))
 
@@ -226,7 +235,7 @@ def _steps(entry: dict[str, t.Any]) -> list[str]:
     return steps
 
 
-def _look_elsewhere(entries: list[dict[str, t.Any]], elsewhere: Elsewhere | None) -> None:
+def _look_elsewhere(entries: list[PlanEntry], elsewhere: Elsewhere | None) -> None:
     """Tell VMs that the inventory knows, but this run leaves out, from VMs that nobody knows."""
     short = [entry for entry in entries if entry["uncovered"]]
     if not short or elsewhere is None:
@@ -237,9 +246,7 @@ def _look_elsewhere(entries: list[dict[str, t.Any]], elsewhere: Elsewhere | None
         entry["not_in_run"] = sorted(found, key=natural)
 
 
-def _planned(
-    wave: Wave, number: int, count: int, entries: dict[str, dict[str, t.Any]], unread: set[str]
-) -> dict[str, t.Any]:
+def _planned(wave: Wave, number: int, count: int, entries: dict[str, PlanEntry], unread: set[str]) -> PlanWave:
     events = [entries[event_id] for event_id in wave["events"]]
     draining = {host for entry in events if "drain" in entry["steps"] for host in entry["shown_by"]}
     warnings = list(wave["warnings"])
@@ -262,16 +269,11 @@ def _planned(
     }
 
 
-def _refusal(entry: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {key: entry[key] for key in ("id", "uncovered", "not_in_run", "shown_by", "not_shown_by")}
-
-
-def _leftovers(drained: set[str], hosts: list[str], busy: set[str], unread: set[str]) -> dict[str, list[str]]:
-    mine = [host for host in hosts if host in drained]
+def _refusal(entry: PlanEntry) -> PlanRefusal:
     return {
-        # Their event is over or was cancelled.
-        "restore_first": [host for host in mine if host not in busy and host not in unread],
-        "already_drained": [host for host in mine if host in busy],
-        # It can't be said that their event is over.
-        "left_drained": [host for host in mine if host not in busy and host in unread],
+        "id": entry["id"],
+        "uncovered": entry["uncovered"],
+        "not_in_run": entry["not_in_run"],
+        "shown_by": entry["shown_by"],
+        "not_shown_by": entry["not_shown_by"],
     }

@@ -10,20 +10,31 @@ from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import LINE_WIDTH, clock, wrapped
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import (
+    LINE_WIDTH,
+    clock,
+    in_words,
+    some_of,
+    wrapped,
+)
 
 _MOST = 8
 _DEEDS = {
     "drain": "drain {hosts}",
     "approve": "approve it",
     "wait": "wait until it is over and the hosts are back",
-    "restore": "restore {hosts}",
+    "restore": "return {hosts} to service",
 }
-_START_DEEDS = {"drain": "drain {count}", "approve": "approve", "wait": "wait until it is over", "restore": "restore"}
+_START_DEEDS = {
+    "drain": "drain {count}",
+    "approve": "approve",
+    "wait": "wait until it is over",
+    "restore": "return to service",
+}
 
 
-def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]:
+def render_plan(plan: Plan, width: int = LINE_WIDTH) -> list[str]:
     """Lines of at most `width` characters, as far as names allow."""
     lines: list[str] = []
 
@@ -49,7 +60,7 @@ def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]
         say(f"Not believed: {doubt['why']}")
     for group in plan["unread"]:
         why = f". {group['why']}" if group["why"] else ""
-        say(f"Not read, so nothing is known about {_hosts(group['hosts'])}{why}")
+        say(f"Unread, so nothing is known about {_hosts(group['hosts'])}{why}")
     for group in plan["journal_problems"]:
         say(f"Not known whether an earlier run left it drained: {_hosts(group['hosts'])}. {group['why']}")
     if plan["nothing_to_do"]:
@@ -58,7 +69,7 @@ def render_plan(plan: Mapping[str, t.Any], width: int = LINE_WIDTH) -> list[str]
 
 
 def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
-    """Where a roll is, before its next batch begins: what `check_batch` found, for somebody at the terminal."""
+    """Where a run is, before its next batch begins: what `check_batch` found, for somebody at the terminal."""
     wave = check["wave"]
     if check["stop"] or wave is None:
         return wrapped(check["stop"])
@@ -74,18 +85,18 @@ def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
     return lines
 
 
-def _leftovers(plan: Mapping[str, t.Any]) -> list[str]:
+def _leftovers(plan: Plan) -> list[str]:
     said = []
     if plan["restore_first"]:
-        said.append(f"First restore what an earlier run left drained: {_hosts(plan['restore_first'])}")
+        said.append(f"First return to service what an earlier run left drained: {_hosts(plan['restore_first'])}")
     if plan["already_drained"]:
         said.append(f"Drained by an earlier run, and still needed: {_hosts(plan['already_drained'])}")
     if plan["left_drained"]:
-        said.append(f"Drained by an earlier run and not read now, so left as they are: {_hosts(plan['left_drained'])}")
+        said.append(f"Drained by an earlier run and unread now, so left drained: {_hosts(plan['left_drained'])}")
     return said
 
 
-def _when(wave: Mapping[str, t.Any], left: int | None) -> str:
+def _when(wave: PlanWave, left: int | None) -> str:
     if wave["underway"]:
         started = any(event["status"] == "Started" for event in wave["events"])
         return "already started" if started else "due now"
@@ -94,13 +105,13 @@ def _when(wave: Mapping[str, t.Any], left: int | None) -> str:
     return f"due in {clock(left)} ({wave['deadline']})"
 
 
-def _title(event: Mapping[str, t.Any]) -> str:
+def _title(event: PlanEntry) -> str:
     by = f" by {event['source']}" if event["source"] else ""
     lasting = f", {event['duration_seconds']} s" if event["duration_seconds"] is not None else ""
     return f"{event['type']}{by}{lasting}, event {event['id']}"
 
 
-def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
+def _event(event: PlanEntry) -> list[tuple[int, str]]:
     # Only who shows it himself is drained for it.
     hosts = some_of(event["shown_by"] or event["hosts"], _MOST)
     said = [(2, f"{_title(event)}, {event['status']}, names {some_of(event['resources'], _MOST)}")]
@@ -117,7 +128,7 @@ def _event(event: Mapping[str, t.Any]) -> list[tuple[int, str]]:
     return said
 
 
-def _why_not(event: Mapping[str, t.Any]) -> list[str]:
+def _why_not(event: PlanEntry) -> list[str]:
     """Whom an approval would surprise."""
     said = []
     verb = "It is approved all the same" if event["approvable"] else "It is not approved"
@@ -136,7 +147,7 @@ def _why_not(event: Mapping[str, t.Any]) -> list[str]:
     return said
 
 
-def _strangers(event: Mapping[str, t.Any]) -> str:
+def _strangers(event: PlanEntry) -> str:
     names = some_of(event["uncovered"], _MOST)
     if event["not_in_run"]:
         return f"{names} (in the inventory, but not in this run: {some_of(event['not_in_run'], _MOST)})"

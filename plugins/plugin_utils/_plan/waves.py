@@ -14,6 +14,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
     NEVER,
     NOW,
@@ -23,11 +24,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     collect_events,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural, some_of
 
 # Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
 WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name", "maintenance_delivery_group")
 
-_DIGITS = re.compile(r"\d+")
 _PERCENT = re.compile(r"(\d{1,4})\s*%")
 
 
@@ -115,15 +117,6 @@ def read_max_at_once(value: t.Any, count: int) -> int | None:
     return number
 
 
-def natural(name: str) -> str:
-    """A key that sorts web-2 before web-10. One text, as texts compare much faster than tuples."""
-    return _DIGITS.sub(_padded, name) + "\0" + name
-
-
-def _padded(digits: re.Match[str]) -> str:
-    return digits[0].zfill(12)
-
-
 def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str | None:
     """The domain in words. The kind is part of it, so that zone 1 and update domain 1 are never taken for one."""
     override = variables.get("maintenance_domain") if variables is not None else None
@@ -137,28 +130,18 @@ def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.A
 
 
 def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool) -> list[_Unit]:
-    """Hosts that hang together through events, by union-find; in the order in which `domains` has the hosts.
+    """Hosts that hang together through events; in the order in which `domains` has the hosts.
 
     Hosts without an event that share a domain are one unit, unless they may have to be taken `singly`.
     """
-    parent: dict[str, str] = {}
-
-    def root(host: str) -> str:
-        while (above := parent.get(host, host)) != host:
-            # Halving the path on the way keeps it short.
-            parent[host] = parent.get(above, above)
-            host = above
-        return host
-
+    joined = Joined()
     for seen in events:
-        anchor = root(next(iter(seen.hosts)))
+        first = next(iter(seen.hosts))
         for host in seen.hosts:
-            top = root(host)
-            if top != anchor:
-                parent[top] = anchor
+            joined.join(first, host)
     shared: dict[str, list[SeenEvent]] = {}
     for seen in events:
-        shared.setdefault(root(next(iter(seen.hosts))), []).append(seen)
+        shared.setdefault(joined.root(next(iter(seen.hosts))), []).append(seen)
     # Nearly all hosts have no event, and for these there is nothing to find out.
     linked = {host for seen in events for host in seen.hosts}
     members: dict[str, list[str]] = {}
@@ -174,7 +157,7 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool
             if domain and not singly:
                 idle[domain] = unit.hosts
             continue
-        top = root(host)
+        top = joined.root(host)
         if top not in members:
             # Its place in the order; the unit is made when all its hosts are known.
             units.append(top)
@@ -205,11 +188,10 @@ def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
         if len(unit.domains) > 1:
             packs.append([unit])
             continue
-        domain = unit.domains[0]
-        size = sizes.get(domain, 0)
-        if domain in open_packs and (limit is None or size + len(unit.hosts) <= limit):
+        (domain,) = unit.domains
+        if domain in open_packs and (limit is None or sizes[domain] + len(unit.hosts) <= limit):
             open_packs[domain].append(unit)
-            sizes[domain] = size + len(unit.hosts)
+            sizes[domain] += len(unit.hosts)
         else:
             open_packs[domain] = [unit]
             sizes[domain] = len(unit.hosts)
@@ -230,12 +212,15 @@ def _wave(
         hosts, events = first.hosts, first.events
     else:
         hosts = sorted((host for unit in pack for host in unit.hosts), key=rank.__getitem__)
-        events = sorted((seen for unit in pack for seen in unit.events), key=lambda seen: (seen.due, seen.id))
+        events = sorted(
+            (seen for unit in pack for seen in unit.events), key=lambda seen: (seen.due, canonical_id(seen.id))
+        )
     warnings = list(_about_size(first, limit)) if limit is not None else []
     if len(first.domains) > 1:
         warnings += _about_domains(first, domains)
     elif zones:
-        warnings += _about_zones(first.domains[0], {zones[host] for host in hosts if host in zones})
+        (domain,) = first.domains
+        warnings += _about_zones(domain, {zones[host] for host in hosts if host in zones})
     underway = first.due == NOW
     return {
         "hosts": list(hosts),
@@ -276,11 +261,3 @@ def _about_zones(domain: str, zones: set[str]) -> Iterator[str]:
 
 def _text(value: t.Any) -> str:
     return "" if value is None or isinstance(value, bool) else str(value).strip()
-
-
-def in_words(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
-def some_of(words: list[str], most: int = 5) -> str:
-    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

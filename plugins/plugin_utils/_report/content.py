@@ -9,7 +9,6 @@ import collections
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
     NOW,
     HostVars,
@@ -22,13 +21,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
     this_hosts_of,
     vm_name_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
-    WAVE_VARIABLES,
-    domain_of,
-    natural,
-    some_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, wrapped
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, domain_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, natural, some_of, wrapped
 
 REPORT_VARIABLES = WAVE_VARIABLES
 # Why a host could not be read, in the words of whoever did not answer.
@@ -47,8 +42,9 @@ def make_report(
     run: Mapping[str, t.Any] | None,
     now: float,
     title: str = "Azure maintenance",
+    record: Mapping[str, t.Any] | None = None,
 ) -> dict[str, t.Any]:
-    """The report as data. `run` is `maintenance_run`, where there is one.
+    """The report as data. `run` is `maintenance_run`, where there is one; `record` what record.py makes of the hosts'.
 
     Raises ValueError with a sentence for the user.
     """
@@ -74,6 +70,7 @@ def make_report(
         "events": [_event(seen, now, domains) for seen in seen_events],
         "hosts": entries,
         "last_run": run,
+        "record": record,
     }
     return {**report, "lines": report_lines(report)}
 
@@ -105,7 +102,7 @@ def _host(name: str, variables: Mapping[str, t.Any] | None, domain: str, events:
         "events": [seen.id for seen in events],
         "due": dated[0].newest["not_before"] if dated else None,
         "read_at": str(status["read_at"]) if was_read and isinstance(status.get("read_at"), str) else None,
-        "unread": "" if was_read else str(known.get("maintenance_unread") or "it was not read"),
+        "unread": "" if was_read else str(known.get("maintenance_unread") or "it is unread"),
     }
 
 
@@ -179,6 +176,8 @@ def report_lines(report: Mapping[str, t.Any]) -> list[str]:
     unknown = [host["name"] for host in report["hosts"] if host["state"] == "unknown"]
     if unknown:
         lines.append(f"Nothing is known about {some_of(unknown, 8)}.")
+    if (report["record"] or {}).get("without"):
+        lines.append(f"No record is kept on {some_of(report['record']['without'], 8)}.")
     if run:
         verdict = "all is well" if run.get("ok") else "something is left to do"
         lines.append(f"Last run, ended {run.get('ended_at')}: {verdict}.")

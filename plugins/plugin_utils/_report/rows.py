@@ -1,14 +1,14 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rows of the report's table: one for each host and event."""
+"""The rows of the report's table: one for each host and event. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
 
 
 class Row(t.NamedTuple):
@@ -43,4 +43,4 @@ def _azure_says(event: Mapping[str, t.Any], unread: str) -> str:
     words = event["description"] or ""
     if event["uncovered"]:
         words = f"{words} Also names {some_of(event['uncovered'])}, none of these hosts.".strip()
-    return f"{words} (The host itself was not read.)" if unread else words
+    return f"{words} (The host itself is unread.)" if unread else words

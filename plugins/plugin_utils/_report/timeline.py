@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two time lines of a report: what is coming to each domain, and what the last run did. Places are in percent."""
+"""The two time lines of a report: what is coming to each domain, and what the last run did, in percent. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural
 
 # Lines and bars of one domain that are drawn one by one; what is more is summed up.
 MOST_LINES = 5
@@ -48,7 +48,7 @@ class Tick(t.NamedTuple):
         return self.place > _NEAR_THE_END
 
 
-class Step(t.NamedTuple):
+class TimelineStep(t.NamedTuple):
     what: str
     at: str
     by: str = ""
@@ -188,16 +188,16 @@ def _wave(
     }
 
 
-def _steps(drained_at: str | None, events: list[dict[str, t.Any]], restored_at: str | None) -> list[Step]:
+def _steps(drained_at: str | None, events: list[dict[str, t.Any]], restored_at: str | None) -> list[TimelineStep]:
     """What was done when."""
-    steps = [Step("drained", drained_at)] if drained_at else []
+    steps = [TimelineStep("drained", drained_at)] if drained_at else []
     for event in events[:MOST_EVENTS]:
         if event.get("approved_at"):
             by = f" by {event['approved_by']}" if event.get("approved_by") else ""
             what = f"{event.get('type')} approved" if len(events) > 1 else "approved"
-            steps.append(Step(what, event["approved_at"], by))
-        steps += [Step(what, event[key]) for what, key in _EVENT_STEPS.items() if event.get(key)]
-    return [*steps, Step("restored", restored_at)] if restored_at else steps
+            steps.append(TimelineStep(what, event["approved_at"], by))
+        steps += [TimelineStep(what, event[key]) for what, key in _EVENT_STEPS.items() if event.get(key)]
+    return [*steps, TimelineStep("restored", restored_at)] if restored_at else steps
 
 
 def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[dict[str, t.Any]]:
@@ -229,7 +229,7 @@ def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[di
 
 
 def _bar_title(host: str, drained_at: str, restored_at: str | None) -> str:
-    back = f"restored {restored_at[11:19]}" if restored_at else "not restored"
+    back = f"returned to service {restored_at[11:19]}" if restored_at else "not returned to service"
     return f"{host}: drained {drained_at[11:19]}, {back}"
 
 

@@ -12,19 +12,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import may_approve_now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.first_wave import (
+    asked_for_early,
+    has_to_be_read,
+    is_begun,
+    were_told,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, warning_about
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import (
-    Answers,
+    LeaseAnswers,
     approval_notes,
     calls_for,
     drain_notes,
@@ -45,20 +52,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     BAD_STATES,
     STAYS,
-    Fence,
+    FenceTerms,
+    Kept,
     LeaseCall,
     NoteData,
     Order,
     Outcome,
-    PlanData,
     RunState,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import SHORTEST_PAUSE, in_slices, next_slice
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of, model_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import wrapped
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of, wrapped
 
-HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
 LONGEST_WAIT_FOR_THE_DEAD = 45
 # Clocks of controllers differ.
@@ -74,38 +81,54 @@ class Inventory:
 
 
 class Check(t.TypedDict):
-    wave: PlanData | None
+    wave: PlanWave | None
     stop: str
     lines: list[str]
     calls: list[LeaseCall]
-    # The hosts of the first round.
+    # The hosts of the first round, and those of them that have to be read before it.
     hosts: list[str]
+    reads: list[str]
+    # The lease was taken with the plan.
+    begun: bool
+    # Hosts of the same groups that act by themselves, and were read too long ago.
+    stale: list[str]
 
 
 class Decision(t.TypedDict):
     round: Round
-    fences: dict[str, Fence]
+    fences: dict[str, FenceTerms]
     calls: list[LeaseCall]
 
 
-def begin(run_id: str, now: float, hosts: Sequence[str], groups: Mapping[str, str], lock_hosts: t.Any) -> RunState:
-    """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`."""
+def begin(
+    run_id: str,
+    now: float,
+    hosts: Sequence[str],
+    groups: Mapping[str, str],
+    lock_hosts: t.Any,
+    windows: t.Collection[str] = (),
+) -> RunState:
+    """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`.
+
+    `windows`: those of them that are Windows hosts.
+    """
     return {
         "run_id": run_id,
         "started_at": iso_time(now),
         "hosts": list(hosts),
         "number_of_pass": 0,
         "to_read": True,
-        "plan": {},
+        "plan": t.cast(Plan, {}),
         "events": {},
         "kept": {},
         "outcomes": {},
         "held": {},
         "stopped": "",
         "not_believed": [],
-        "keepers": lease_groups(groups, lock_hosts),
+        "keepers": lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
         "notes": [],
+        "first_wave": None,
         "records": [],
         "unasked": {},
         "slice": 0,
@@ -122,17 +145,17 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
     made["lines"] = render_plan(made)
     if len(doubtful) > 1:
         made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
+    unmarked = [host for host in variables if kept[host]["reflexes"] and kept[host]["unmarked"]]
+    if unmarked:
+        made["lines"] += wrapped(
+            f"Warning: {some_of(unmarked, 8)} acts by itself, and can't be told that a run is there: this user may not"
+            " write beside the watcher's status. Use become, so that only one of them acts."
+        )
     planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
     wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
-    in_service = [host for host in variables if _is_in_service(kept[host])]
-    outcomes: dict[str, Outcome] = dict(state["outcomes"])
-    for host in in_service:
-        if host in outcomes and outcomes[host]["state"] == STAYS:
-            # Another run has taken it over, and returned it.
-            outcomes[host] = {**outcomes[host], "state": "restored"}
     after: RunState = {
         **state,
-        "outcomes": outcomes,
+        "outcomes": _returned_by_others(state["outcomes"], kept, variables),
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
@@ -141,23 +164,34 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         # Kept, as the event may be over when the run is: then nobody took care of it.
         "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
     }
-    return {**after, "to_read": bool(_to_run(after, wishes))}
+    waves = _to_run(after, wishes)
+    # What is out comes first, and takes its time.
+    first = asked_for_early(after, waves[0], grouping_of(kept), wishes, now) if waves and not leftovers(after) else None
+    return {**after, "to_read": bool(waves), "first_wave": first}
 
 
-def _to_run(state: RunState, wishes: Wishes) -> list[PlanData]:
+def _returned_by_others(
+    outcomes: Mapping[str, Outcome], kept: Mapping[str, Kept], seen: Iterable[str]
+) -> dict[str, Outcome]:
+    """Another run has taken over what this one has left drained, and returned it."""
+    found = {host for host in seen if _is_in_service(kept[host]) and outcomes.get(host, {}).get("state") == STAYS}
+    return {host: {**one, "state": "restored"} if host in found else one for host, one in outcomes.items()}
+
+
+def _to_run(state: RunState, wishes: Wishes) -> list[PlanWave]:
     """The waves that may begin: a failure stops those of its own group."""
     # With nothing but a plan asked for, the plan is the output.
     if wishes.plan_only:
         return []
     grouping = grouping_of(state["kept"])
     failed = failures(state, wishes, grouping)
-    waves: list[PlanData] = state["plan"].get("waves", [])
+    waves: list[PlanWave] = state["plan"].get("waves", [])
     return [wave for wave in waves if not {grouping.group_of.get(host, "") for host in wave["hosts"]} <= set(failed)]
 
 
 def _made_plan(
     hosts: Sequence[str], variables: HostVars, wishes: Wishes, inventory: Inventory, now: float, read_again: bool
-) -> PlanData:
+) -> Plan:
     return make_plan(
         hosts,
         variables,
@@ -172,7 +206,7 @@ def _made_plan(
     )
 
 
-def _is_in_service(known: Mapping[str, t.Any]) -> bool:
+def _is_in_service(known: Kept) -> bool:
     return known["shows"] is not None and not (known["journal"] and known["journal"]["drained"])
 
 
@@ -195,7 +229,7 @@ def vanished(state: RunState) -> list[str]:
     return [host for host, outcome in state["outcomes"].items() if outcome["state"] == "vanished"]
 
 
-def in_numbers(plan: PlanData) -> dict[str, t.Any]:
+def in_numbers(plan: Plan) -> dict[str, t.Any]:
     """What a plan holds, for later jobs."""
     waves = plan["waves"]
     deadlines = [wave["deadline"] for wave in waves if wave["deadline"]]
@@ -224,9 +258,9 @@ def _is_taken_care_of(state: RunState, host: str) -> bool:
     return outcome is not None and outcome["wave"] == 0 and outcome["number_of_pass"] == state["number_of_pass"]
 
 
-def _is_worked_on(kept: Mapping[str, t.Any], run_id: str, now: float) -> bool:
-    journal = kept.get("journal") or {"owner": run_id}
-    return journal["owner"] != run_id and journal["worked_on_until"] > now
+def _is_worked_on(kept: Kept | None, run_id: str, now: float) -> bool:
+    journal = kept["journal"] if kept else None
+    return journal is not None and journal["owner"] != run_id and journal["worked_on_until"] > now
 
 
 def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, str]:
@@ -241,16 +275,19 @@ def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, s
     return {group: "; ".join(causes) for group, causes in found.items()}
 
 
-def check(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> Check:
-    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a roll by itself."""
+def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAnswers, now: float) -> Check:
+    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a roll by itself.
+
+    `early` is what the lock hosts said right after the plan.
+    """
     wave = next((wave for wave in state["plan"]["waves"] if set(wave["hosts"]) == set(batch)), None)
     names = ", ".join(batch)
     stop = ""
     grouping = grouping_of(state["kept"])
     if wave is None:
         stop = (
-            f"The batch {names} is no wave of the plan: a host was lost, or the batches were changed from outside."
-            " Nothing more is touched."
+            f"The batch {names} is no wave of the plan: a host is unreachable, or the batches were changed from"
+            " outside. Nothing more is touched."
         )
     elif len(wave["domains"]) > 1 and not wave["warnings"]:
         stop = f"The batch {names} holds several domains: {', '.join(wave['domains'])}."
@@ -260,27 +297,67 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> 
         if groups and groups <= set(failed):
             causes = "; ".join(failed[group] for group in sorted(groups))
             stop = f"Not begun, as an earlier wave went wrong ({causes})."
-    calls = [] if stop else calls_for(state, batch, grouping)
+    begun = not stop and is_begun(state, batch, wishes, now)
+    hosts = in_slices(state, batch)
     return {
         "wave": wave,
         "stop": stop,
         "lines": render_start({"wave": wave, "stop": stop}, now),
-        "calls": calls,
-        "hosts": in_slices(state, batch),
+        "calls": _taken_for_nothing(state) if stop else calls_for(state, batch, grouping),
+        "hosts": hosts,
+        "reads": hosts if not begun or has_to_be_read(state, early) else [],
+        "begun": begun,
+        "stale": [] if stop else stale(state, batch, wishes, now),
     }
 
 
+def _taken_for_nothing(state: RunState) -> list[LeaseCall]:
+    """What is given back of what was taken for a wave that does not begin."""
+    first = state["first_wave"]
+    noted = [note["host"] for note in first["notes"]] if first else []
+    return [{**call, "notes": [], "forget": noted} for call in first["calls"]] if first else []
+
+
+def stale(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> list[str]:
+    """Hosts of the groups of this batch that may have drained themselves since they were read.
+
+    The mark that a reading leaves keeps them from it for a while, and no longer.
+    """
+    group_of = grouping_of(state["kept"]).group_of
+    groups = {group_of[host] for host in batch if host in group_of}
+    seen_off = {*batch, *vanished(state)}
+    return [
+        host
+        for host, known in state["kept"].items()
+        if known["reflexes"]
+        and host not in seen_off
+        and group_of.get(host) in groups
+        and now - known["seen_at"] > wishes.reading_holds
+    ]
+
+
 def decide(
-    state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, answers: Answers, now: float
+    state: RunState,
+    variables: HostVars,
+    wishes: Wishes,
+    inventory: Inventory,
+    answers: LeaseAnswers,
+    now: float,
+    begun: bool = False,
+    read_again: HostVars | None = None,
 ) -> Decision:
-    """What of a batch may go down now, from readings that are younger than the lease."""
+    """What of a batch may go down now, from readings that are younger than the lease, or that nobody came between.
+
+    `read_again` are hosts outside of it whose readings were stale, with what they have said now.
+    """
     batch = list(variables)
     made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
+    state["kept"] = {**state["kept"], **kept_of(read_again or (), read_again or {}, now)}
     kept = {**state["kept"], **kept_of(batch, variables, now)}
     grouping = grouping_of(kept)
     verdicts = verdicts_of(state, answers, "take")
     unleased = verdicts.unleased(grouping)
-    notes_now = verdicts.notes(state["notes"])
+    notes_now = verdicts.notes(state["notes"], now)
     stale = _stale_notes(state, notes_now, kept, set(batch))
     state["notes"] = [note for note in notes_now if note["host"] not in stale]
     roll = _model(state, kept, variables, made, wishes, inventory, now)
@@ -290,16 +367,16 @@ def decide(
         for host in (*found["drain"], *found["back"])
     }
     notes = drain_notes(found, state["run_id"], now)
-    calls = calls_for(state, batch, grouping, notes, forget=stale) if notes or stale else []
+    told = begun and state["first_wave"] is not None and were_told(notes, state["first_wave"])
+    calls = calls_for(state, batch, grouping, notes, forget=stale) if stale or (notes and not told) else []
     return {"round": found, "fences": fences, "calls": calls}
 
 
-def _stale_notes(
-    state: RunState, notes: Sequence[NoteData], kept: Mapping[str, dict[str, t.Any]], read_now: set[str]
-) -> list[str]:
+def _stale_notes(state: RunState, notes: Sequence[NoteData], kept: Mapping[str, Kept], read_now: set[str]) -> list[str]:
     """Hosts in service about which another run has left a note: whoever reads them removes it.
 
-    A host of another batch was read before this run had the lease; a note that is not much older may be newer than it.
+    A host of another batch was read before this run had the lease. A note may be newer than that, unless this run had
+    heard of it before, or it is much older.
     """
     remembered = {record["host"] for record in state["records"]}
     found = []
@@ -307,7 +384,9 @@ def _stale_notes(
         known = kept.get(note["host"])
         if known is None or note["run"] == state["run_id"] or known["journal"] or note["host"] in remembered:
             continue
-        fresh = note["host"] in read_now or note["at"] + SECONDS_A_NOTE_IS_YOUNG < known["seen_at"]
+        heard_at = note.get("heard_at", known["seen_at"])
+        older = heard_at < known["seen_at"] or note["at"] + SECONDS_A_NOTE_IS_YOUNG < known["seen_at"]
+        fresh = note["host"] in read_now or older
         if known["shows"] is not None and fresh:
             found.append(note["host"])
     return list(dict.fromkeys(found))
@@ -315,9 +394,9 @@ def _stale_notes(
 
 def _model(
     state: RunState,
-    kept: Mapping[str, dict[str, t.Any]],
+    kept: Mapping[str, Kept],
     variables: HostVars,
-    made: PlanData,
+    made: Plan,
     wishes: Wishes,
     inventory: Inventory,
     now: float,
@@ -339,7 +418,7 @@ def _model(
     return dataclasses.replace(roll, failures=failures(state, wishes, grouping_of(kept)))
 
 
-def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> Fence:
+def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> FenceTerms:
     status = variables.get("maintenance_status") or {}
     clock, journal = status.get("host_clock") or {}, status.get("journal") or {}
     return {
@@ -352,7 +431,7 @@ def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes
     }
 
 
-def _owner_only(fence: Fence) -> Fence:
+def _owner_only(fence: FenceTerms) -> FenceTerms:
     """For a return to service after the event: however long that took, the host must still be as it was left."""
     return {**fence, "boot_id": None, "seconds": None, "events": []}
 
@@ -405,7 +484,7 @@ def order(
     return orders, held, calls_for(state, batch, grouping, notes) if notes else []
 
 
-def confirm_drain(state: RunState, decision: Decision, answers: Answers) -> Decision:
+def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) -> Decision:
     """Only what a majority of the keepers was told is done."""
     lost = _lost_leases(state, answers)
     found = decision["round"]
@@ -429,7 +508,7 @@ def confirm_drain(state: RunState, decision: Decision, answers: Answers) -> Deci
     }
 
 
-def _lost_leases(state: RunState, answers: Answers) -> Callable[[str], str]:
+def _lost_leases(state: RunState, answers: LeaseAnswers) -> Callable[[str], str]:
     """Host -> why it has to wait, or nothing."""
     verdicts, grouping = verdicts_of(state, answers, "renew"), grouping_of(state["kept"])
     if not verdicts.lost:
@@ -438,7 +517,7 @@ def _lost_leases(state: RunState, answers: Answers) -> Callable[[str], str]:
 
 
 def confirm_approval(
-    state: RunState, orders: dict[str, Order], answers: Answers
+    state: RunState, orders: dict[str, Order], answers: LeaseAnswers
 ) -> tuple[dict[str, Order], dict[str, str]]:
     """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
     lost = _lost_leases(state, answers)
@@ -468,25 +547,31 @@ def record(
     # What this run has told the keepers itself is not among what they have told it.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
     noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
+    # What was to be drained when the plan was made, and then was not.
+    early = {note["host"] for note in state["first_wave"]["notes"]} if state["first_wave"] else set()
+    unused = [host for host in orders if host in early and not orders[host]["drains"] and host not in back]
     if found is not None and (unsent or others):
         found["held"].update(unsent)
         found["again"] = True
     # A round in which nobody got on is one of waiting, whatever it was meant to be.
     got_on = any(one["restore"] or (one["acts"] and not unsent.keys() & set(one["wait"])) for one in orders.values())
     waits = found is not None and not got_on
+    if found is None:
+        outcomes = _returned_by_others(outcomes, kept, variables)
     after: RunState = {
         **state,
         "outcomes": outcomes,
         "kept": kept,
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
+        "first_wave": None,
         "records": [one for one in state["records"] if outcomes.get(one["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
         "slice": next_slice(state["slice"], orders, variables),
     }
     taken_over = {host for host in back if _owner_of(variables[host]) not in ("", state["run_id"])}
     taken_over |= {note["host"] for note in state["notes"] if note["run"] != state["run_id"] and note["host"] in back}
-    forget = [host for host in back if host in noted or host in taken_over]
+    forget = [host for host in back if host in noted | early or host in taken_over] + unused
     calls = calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
     return after, calls, bool(taken_over)
 

@@ -13,7 +13,6 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     DRAIN,
     FINISH,
@@ -27,7 +26,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Roll,
     Verdict,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState, events_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState, events_in_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 # Why something does not begin. At its own deadline, `maintenance_overlap` decides about those in _FORCED.
 _FAILED = "failed"
@@ -62,7 +62,7 @@ def may_approve_now(event_id: str, roll: Roll) -> Verdict:
     """The check right before the POST, from the newest readings of the whole group."""
     state = next((state for state in group_states(roll) if event_id in state.by_id), None)
     if state is None:
-        return Verdict(False, f"Event {event_id} is gone")
+        return Verdict(False, f"Event {event_id} is over")
     event = state.by_id[event_id]
     if event.started:
         return Verdict(False, f"Event {event_id} has started already")
@@ -118,13 +118,12 @@ class _Decision:
         busy = {name for move in at_once for name in move.hosts}
         self.returnable = {host.name: host for host in self.state.actable if self._is_returnable(host, busy)}
         begun = self._begun(busy)
-        rounds = [move for move in begun if move.kind == ROUND]
-        back = self._returns()
-        waiting = {move.hosts[0] for move in back if move.kind == RETURN} & self.state.out
+        finishing = self._finishing(busy, resent={move.approve for move in begun})
+        returned = self._returned()
+        waiting = {name for move in returned for name in move.hosts} & self.state.out
         # Rule 2: what is out comes first. Nothing begins until it is back in service.
         begun = [self._after_returns(move, waiting) for move in begun]
-        resent = {move.approve for move in rounds}
-        return [*forgotten, *at_once, *self._finishing(busy, resent), *back, *begun, *self._unread()]
+        return [*forgotten, *at_once, *finishing, *returned, *self._not_returned(), *begun, *self._unread()]
 
     def _move(self, kind: str, hosts: Iterable[str], events: Iterable[str] = (), why: str = "") -> Move:
         names = tuple(sorted(hosts, key=natural))
@@ -150,20 +149,18 @@ class _Decision:
     def _forgotten(self) -> list[Move]:
         """(9) A journal with nothing drained and no event that is still shown is removed by whoever reads it."""
         return [
-            self._move(FORGET, [host.name], sorted(events_of(host.journal)))
+            self._move(FORGET, [host.name], sorted(events_in_journal(host.journal)))
             for host in self.state.actable
             if host.journal
             and not self.state.has_something_drained(host)
-            and events_of(host.journal).isdisjoint(host.shows)
+            and events_in_journal(host.journal).isdisjoint(host.shows)
             and not self.state.is_worked_on(host)
         ]
 
     def _drained_at_once(self) -> list[Move]:
         """What is not held back by anybody, and needs no lease: the host's journal is lock enough."""
         found = []
-        for event in self.state.events:
-            if event.action != "drain":
-                continue
+        for event in [event for event in self.state.events if event.action == "drain"]:
             hosts = [name for name in event.hosts if self._is_due_at_once(name, event)]
             if hosts:
                 why = f"{event.type} {event.id} takes the VM away" if event.vanishing else f"{event.id} was sent"
@@ -224,17 +221,22 @@ class _Decision:
             and not any(event.vanishing and event.action == "drain" for event in self.state.by_host.get(host.name, ()))
         )
 
-    def _returns(self) -> list[Move]:
+    def _returned(self) -> list[Move]:
         """Rule 2: what is out and neither under way nor the next is returned to service."""
         found = []
         for host in self.returnable.values():
             if host.name in self.going or host.name in self.staying:
                 continue
             events = sorted(self.state.drained_for(host))
-            move = self._move(RETURN, [host.name], events, "Its event is gone, or is not the next")
+            move = self._move(RETURN, [host.name], events, "Its event is over, or is not the next")
             # The lease is needed to bring back a host whose event is still there.
             still = any(event.takes_down for event in self.state.by_host.get(host.name, ()) if event.id in host.shows)
             found.append(dataclasses.replace(move, needs_lease=still))
+        return found
+
+    def _not_returned(self) -> list[Move]:
+        """What is out, but in the hands of another run, or can't be returned."""
+        found = []
         for host in self.state.actable:
             if self.state.has_something_drained(host) and not self.state.event_under_way_of(host):
                 if self.state.is_worked_on(host):
@@ -320,7 +322,7 @@ class _Decision:
 
     def _is_drained_all_the_same(self, event: Event, obstacle: _Obstacle, down: set[str]) -> bool:
         """`drain_timeout` plus reserve before `not_before`: drained, but not approved."""
-        if event.action != "drain" or event.id in self.state.marks or self.roll.now < drain_deadline(self.roll, event):
+        if event.action != "drain" or self.roll.now < drain_deadline(self.roll, event):
             return False
         proceeds = self.roll.settings.overlap == "proceed"
         rule_1 = _other_domain_down(self.state, event, down)
@@ -409,15 +411,14 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
 def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> _Obstacle | None:
     """Rules 1 and 4."""
     going = (*event.hosts, *event.strangers)
-    if state.fits(going, down):
-        return None
     names = state.in_the_way(going, down)
-    by_event = [name for name in names if name in state.taken_by_events]
-    if len(by_event) == len(names):
+    if not names:
+        return None
+    others = [name for name in names if name not in state.taken_by_events]
+    if not others:
         event_id = state.taken_by_events[names[0]]
         why = f"Event {event_id} is under way for {some_of(names)}, of another domain"
         return _Obstacle(_UNDER_WAY, why, hosts=tuple(names))
-    others = [name for name in names if name not in by_event]
     return _Obstacle(_OUT, f"{some_of(others)}, of another domain, is not in service", hosts=tuple(names))
 
 

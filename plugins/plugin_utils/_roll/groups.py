@@ -13,7 +13,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 # The hosts that nothing holds together are one group, which has this name.
 THE_REST = "all others"
@@ -59,31 +60,39 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
     """Every host in one group and one domain. Does not depend on the order of the places."""
     ordered = sorted(places, key=lambda place: natural(place.host))
     holders: dict[str, list[str]] = {}
+    # Nearly all hosts of a group show the same document: for its events, the first of them stands for all.
+    shown_first: dict[tuple[str, ...], str] = {}
     for place in ordered:
-        for sign in _signs(place):
+        events = place.events or ()
+        first = shown_first.setdefault(events, place.host)
+        if first != place.host and events:
+            holders.setdefault(f"event of {first}", [first]).append(place.host)
+            events = ()
+        for sign in _signs(place, events):
             holders.setdefault(sign, []).append(place.host)
-    parent = {place.host: place.host for place in ordered}
+    joined = Joined()
     called = {place.host: place.delivery_group for place in ordered}
     # What the user says comes first: no reading joins two groups that have two names in the inventory.
     for sign in sorted(holders, key=_rank):
         first, *others = holders[sign]
         for host in others:
-            _join(parent, called, first, host)
+            _join(joined, called, first, host)
     members: dict[str, list[Place]] = {}
     for place in ordered:
-        members.setdefault(_root(parent, place.host), []).append(place)
+        members.setdefault(joined.root(place.host), []).append(place)
     groups: list[Group] = []
     domain_of: dict[str, str] = {}
     alone: list[Place] = []
     doubtful: list[str] = []
     for company in members.values():
+        one, *fellows = company
         # `maintenance_delivery_group` says it for a single host, too; the other signs need somebody to share them.
-        if len(company) == 1 and not company[0].delivery_group:
-            alone += company
+        if not fellows and not one.delivery_group:
+            alone.append(one)
             continue
         groups.append(_group(_name(company), company))
         for place in company:
-            domain_of[place.host] = _domain(place, shares=len(company) > 1, doubtful=doubtful)
+            domain_of[place.host] = _domain(place, shares=bool(fellows), doubtful=doubtful)
     if alone:
         groups.append(_group(THE_REST, alone))
         for place in alone:
@@ -102,33 +111,26 @@ def _group(name: str, company: list[Place]) -> Group:
     return Group(name, tuple(place.host for place in company), tuple(leases))
 
 
-def _signs(place: Place) -> list[str]:
+def _signs(place: Place, events: Iterable[str]) -> list[str]:
     signs = []
     if place.delivery_group:
         signs.append(f"delivery group {place.delivery_group}")
     if place.placement_group:
         signs.append(f"placement group {place.placement_group.casefold()}")
-    signs += [f"event {canonical_id(event)}" for event in place.events or ()]
+    signs += [f"event {canonical_id(event)}" for event in events]
     return signs
 
 
 def _rank(sign: str) -> tuple[int, str]:
-    return (("delivery", "placement", "event").index(sign.split(" ", 1)[0]), sign)
+    return (("delivery", "placement", "event").index(sign.partition(" ")[0]), sign)
 
 
-def _join(parent: dict[str, str], called: dict[str, str], one: str, other: str) -> None:
-    top, below = _root(parent, one), _root(parent, other)
+def _join(joined: Joined, called: dict[str, str], one: str, other: str) -> None:
+    top, below = joined.root(one), joined.root(other)
     if top == below or (called[top] and called[below] and called[top] != called[below]):
         return
-    parent[below] = top
+    joined.join(top, below)
     called[top] = called[top] or called[below]
-
-
-def _root(parent: dict[str, str], host: str) -> str:
-    while parent[host] != host:
-        parent[host] = parent[parent[host]]
-        host = parent[host]
-    return host
 
 
 def _name(company: list[Place]) -> str:

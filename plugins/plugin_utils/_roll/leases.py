@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
@@ -20,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
 )
 
 # Lease -> keeper -> what it answered.
-Answers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
+LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,15 +49,24 @@ class Verdicts:
             if why
         }
 
-    def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
+    def notes(self, known: Sequence[NoteData], now: float) -> list[NoteData]:
         """What the keepers of the leases that we have said last; of the others what was known before."""
         held = [found for found in self.by_lease.values() if found.held]
         if not held:
             return list(known)
-        return [t.cast(NoteData, dict(note)) for found in held for note in found.notes]
+        heard = {_same_note(note): note["heard_at"] for note in known if "heard_at" in note}
+        return [
+            t.cast(NoteData, {**note, "heard_at": heard.get(_same_note(note), now)})
+            for found in held
+            for note in found.notes
+        ]
 
 
-def verdicts_of(state: RunState, answers: Answers, deed: str) -> Verdicts:
+def _same_note(note: Mapping[str, t.Any]) -> str:
+    return json.dumps([note.get(name) for name in ("host", "run", "at", "events", "mark")], default=str)
+
+
+def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str) -> Verdicts:
     """A keeper is believed about the hosts of its own lease alone."""
     members: dict[str, list[str]] = {}
     for host, lease in state["lease_of"].items():
@@ -102,23 +113,34 @@ def taken_away(found: Round) -> set[str]:
 
 
 def drain_notes(found: Round, run_id: str, now: float) -> list[NoteData]:
-    kinds = {entry["id"]: str(entry["type"]) for entry in found["events"]}
     unnoted = taken_away(found)
+    events = {
+        host: found["drain_for"][host]
+        for host in found["drain"]
+        if found["drain_for"].get(host) and host not in unnoted
+    }
+    return notes_about(events, found["events"], run_id, now)
+
+
+def notes_about(
+    events: Mapping[str, list[str]], entries: Iterable[PlanEntry], run_id: str, now: float
+) -> list[NoteData]:
+    """Host -> the events that it is drained for, as the lock hosts are told."""
+    kinds = {entry["id"]: str(entry["type"]) for entry in entries}
     return [
         {
             "host": host,
-            "events": found["drain_for"][host],
-            "type": next((kinds[event] for event in found["drain_for"][host] if event in kinds), ""),
+            "events": found,
+            "type": next((kinds[event] for event in found if event in kinds), ""),
             "run": run_id,
             "at": now,
             "mark": None,
         }
-        for host in found["drain"]
-        if found["drain_for"].get(host) and host not in unnoted
+        for host, found in events.items()
     ]
 
 
-def approval_notes(entries: Iterable[Mapping[str, t.Any]], run_id: str, now: float) -> list[NoteData]:
+def approval_notes(entries: Iterable[PlanEntry], run_id: str, now: float) -> list[NoteData]:
     notes: dict[tuple[str, str], NoteData] = {}
     for entry in entries:
         for host in entry["hosts"]:
@@ -133,7 +155,7 @@ def approval_notes(entries: Iterable[Mapping[str, t.Any]], run_id: str, now: flo
     return list(notes.values())
 
 
-def mark_of(entry: Mapping[str, t.Any], now: float) -> MarkData:
+def mark_of(entry: PlanEntry, now: float) -> MarkData:
     return {
         "event": entry["id"],
         "hosts": list(entry["hosts"]),

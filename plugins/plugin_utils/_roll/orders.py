@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import Order, Refusal
 
 
@@ -37,7 +38,7 @@ def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
 
 
 def wave_orders(
-    events: Sequence[Mapping[str, t.Any]],
+    events: Sequence[PlanEntry],
     batch: Sequence[str],
     drains: Mapping[str, str],
     on_failed_drain: str = "restore",
@@ -120,14 +121,14 @@ def empty_order(drain: str) -> Order:
     }
 
 
-def _blocked_by(event: Mapping[str, t.Any], hosts: Iterable[str], drains: Mapping[str, str]) -> list[str]:
+def _blocked_by(event: PlanEntry, hosts: Iterable[str], drains: Mapping[str, str]) -> list[str]:
     """The hosts that keep the event from being approved: those that it touches and that are not drained."""
     if event["action"] != "drain":
         return [host for host in hosts if drains.get(host, "lost") == "lost"]
     return [host for host in hosts if drains.get(host, "lost") not in ("drained", "put_off")]
 
 
-def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late: bool, not_now: bool) -> None:
+def _give(order: Order, event: PlanEntry, blocked: list[str], too_late: bool, not_now: bool) -> None:
     if event["action"] == "ignore":
         return
     started = event["status"] != "Scheduled"
@@ -151,7 +152,7 @@ def _give(order: Order, event: Mapping[str, t.Any], blocked: list[str], too_late
         order["wait"].append(event["id"])
 
 
-def _contradiction(event: Mapping[str, t.Any]) -> Refusal:
+def _contradiction(event: PlanEntry) -> Refusal:
     """Where hosts that one event names were read again and do not all show it: who does and who does not."""
     if not event.get("not_believed_of"):
         return {}

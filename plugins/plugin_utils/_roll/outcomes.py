@@ -64,7 +64,7 @@ def _restore_report(order: Order, known: Mapping[str, t.Any], approve: Mapping[s
         return {**restore, "error": _JOURNAL_GONE}
     if restore.get("state") in ("restored", "nothing"):
         return restore
-    return {"state": "failed", "error": restore.get("msg") or "The restore failed"}
+    return {"state": "failed", "error": restore.get("msg") or "The return to service failed"}
 
 
 def host_outcome(

@@ -5,29 +5,63 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import RecordsPlace
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import Cluster, RecordsPlace
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RecordData, RunState
 
-# Folder of a machine -> what it answered.
-RecordAnswers: t.TypeAlias = Mapping[RecordsPlace, Mapping[str, t.Any]]
+# A node's label says that it has the annotation, which nobody can search for.
+ANNOTATION = "maintenance.azure/drained"
+RecordKeeper: t.TypeAlias = RecordsPlace | Cluster
+# Folder of a machine, or cluster -> what it answered.
+RecordAnswers: t.TypeAlias = Mapping[RecordKeeper, Mapping[str, t.Any]]
 
 
-def with_records(state: RunState, needs: Mapping[str, Sequence[RecordsPlace]], answers: RecordAnswers) -> RunState:
+def answer_of_cluster(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What kubernetes.core.k8s_info said, in the words of a machine with records."""
+    nodes = result.get("resources")
+    if result.get("failed") or result.get("unreachable") or not isinstance(nodes, list):
+        return {"msg": result.get("msg") or "no answer"}
+    records, unreadable = [], []
+    for node in nodes:
+        about = node.get("metadata") or {}
+        name = str(about.get("name"))
+        try:
+            records.append(_annotated(name, (about.get("annotations") or {})[ANNOTATION]))
+        except (KeyError, TypeError, ValueError):
+            unreadable.append(f"annotation {ANNOTATION} of the node {name}")
+    return {"records": records, "unreadable": unreadable}
+
+
+def _annotated(node: str, text: str) -> dict[str, t.Any]:
+    kept = json.loads(text)
+    named = f"node {shlex.quote(node)} {ANNOTATION}-"
+    return {
+        "machine": f"The node {node}",
+        "host": str(kept["host"]),
+        "events": [str(event) for event in kept.get("events") or ()],
+        "types": [str(kind) for kind in kept.get("types") or ()],
+        "run_id": str(kept["run_id"]),
+        "removal": f"kubectl annotate {named} && kubectl label {named}",
+    }
+
+
+def with_records(state: RunState, needs: Mapping[str, Sequence[RecordKeeper]], answers: RecordAnswers) -> RunState:
     """What the other machines remember. Hosts whose steps need one that can't be asked are not drained."""
     records: list[RecordData] = []
     for place, answer in answers.items():
         for kept in answer.get("records", ()):
             records.append(
                 {
-                    "machine": place.machine,
+                    "machine": kept.get("machine", place.machine),
                     "host": kept["host"],
                     "events": list(kept["events"]),
                     "types": list(kept["types"]),
                     "run": kept["run_id"],
-                    "path": kept["path"],
+                    "removal": kept.get("removal") or f"rm {kept['path']}",
                 }
             )
     unasked: dict[str, str] = {}
@@ -36,11 +70,11 @@ def with_records(state: RunState, needs: Mapping[str, Sequence[RecordsPlace]], a
             answer = answers.get(place) or {}
             if "records" not in answer:
                 why = str(answer.get("msg") or "no answer").rstrip(".")
-                unasked[host] = f"{place.machine}, which a step of {host} needs, can't be asked for its records: {why}"
+                unasked[host] = f"{place.in_words}, which a step of {host} needs, can't be asked for its records: {why}"
             elif answer["unreadable"]:
                 names = ", ".join(answer["unreadable"])
                 unasked[host] = (
-                    f"{place.machine}, which a step of {host} needs, has records that can't be read: {names}"
+                    f"{place.in_words}, which a step of {host} needs, has records that can't be read: {names}"
                 )
     return {**state, "records": records, "unasked": unasked}
 
@@ -49,7 +83,7 @@ def foreign_records(state: RunState) -> list[str]:
     """Records of hosts that the inventory no longer has: what to do about them."""
     return [
         f"{kept['machine']} remembers that something is drained there for {kept['host']}, which the inventory no longer"
-        f" has. Put it right by hand, then remove the record there: rm {kept['path']}"
+        f" has. Put it right by hand, then remove the record there: {kept['removal']}"
         for kept in state["records"]
         if kept["host"] not in state["lease_of"]
     ]
@@ -62,5 +96,6 @@ def remembered_only(state: RunState) -> list[str]:
 
 
 def _shows_none(state: RunState, kept: RecordData) -> bool:
-    shown = {event.casefold() for event in state["kept"].get(kept["host"], {}).get("shows") or ()}
+    known = state["kept"].get(kept["host"])
+    shown = {event.casefold() for event in (known["shows"] if known else None) or ()}
     return shown.isdisjoint(event.casefold() for event in kept["events"])

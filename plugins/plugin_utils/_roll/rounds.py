@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, what_may_go_down_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     DRAIN,
@@ -18,17 +18,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Move,
     Roll,
 )
-
-# One event of the plan.
-Entry: t.TypeAlias = dict[str, t.Any]
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 
 class Round(t.TypedDict):
     """One round of a batch: what may go down now. The rest comes in a later round, or says why it does not."""
 
     # The events that are taken care of now, and those of the batch that are left alone.
-    events: list[Entry]
-    ignored: list[Entry]
+    events: list[PlanEntry]
+    ignored: list[PlanEntry]
     # The hosts that are drained now, and for which events.
     drain: list[str]
     drain_for: dict[str, list[str]]
@@ -47,7 +45,7 @@ class Round(t.TypedDict):
 
 
 def next_round(
-    plan: Mapping[str, t.Any],
+    plan: Plan,
     batch: Sequence[str],
     roll: Roll,
     unleased: Mapping[str, str] | None = None,
@@ -58,7 +56,7 @@ def next_round(
     """
     missing, not_fit = unleased or {}, unfit or {}
     moves = [_without_lease(move, missing) for move in what_may_go_down_now(roll)]
-    entries: list[Entry] = [entry for wave in plan["waves"] for entry in wave["events"]]
+    entries: list[PlanEntry] = [entry for wave in plan["waves"] for entry in wave["events"]]
     going = {move.approve for move in moves if move.kind == ROUND}
     going |= {event for move in moves if move.kind == DRAIN for event in move.events}
     chosen = [
@@ -79,7 +77,7 @@ def next_round(
         "events": chosen,
         "ignored": list(plan["ignored"]),
         "drain": [host for host in batch if host in busy and host in drained],
-        "drain_for": _drained_for([*chosen, *put_off], drained),
+        "drain_for": drained_for([*chosen, *put_off], drained),
         "later": [host for host in batch if host not in busy and host not in back],
         "stay": sorted(busy & stay & drained, key=natural),
         "back": back,
@@ -100,8 +98,8 @@ def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
     return Move(HOLD, move.group, move.hosts, events, why=unleased[move.group])
 
 
-def _is_chosen(entry: Entry, going: set[str], roll: Roll, unleased: Mapping[str, str]) -> bool:
-    if entry["status"] != "Scheduled" or entry["vanishing"] or entry["id"] in going:
+def _is_chosen(entry: PlanEntry, going: set[str], roll: Roll, unleased: Mapping[str, str]) -> bool:
+    if entry["status"] == "Started" or entry["vanishing"] or entry["id"] in going:
         return True
     read = {host.name for host in roll.hosts if host.read}
     if entry["approvable"] and read.issuperset(entry["hosts"]):
@@ -115,7 +113,7 @@ def _is_chosen(entry: Entry, going: set[str], roll: Roll, unleased: Mapping[str,
     )
 
 
-def _drained_for(entries: Sequence[Entry], drained: set[str]) -> dict[str, list[str]]:
+def drained_for(entries: Sequence[PlanEntry], drained: set[str]) -> dict[str, list[str]]:
     """A drain is for all events of a host that need one, so that it is not given back between them."""
     found: dict[str, list[str]] = {}
     for entry in entries:
@@ -126,11 +124,11 @@ def _drained_for(entries: Sequence[Entry], drained: set[str]) -> dict[str, list[
     return found
 
 
-def _held(put_off: Sequence[Entry], moves: Sequence[Move]) -> dict[str, str]:
+def _held(put_off: Sequence[PlanEntry], moves: Sequence[Move]) -> dict[str, str]:
     why = {event: move.why for move in moves if move.kind == HOLD for event in move.events}
     return {entry["id"]: why.get(entry["id"], "its turn has not come") for entry in put_off}
 
 
-def _may_still_come(put_off: Sequence[Entry], moves: Sequence[Move]) -> bool:
+def _may_still_come(put_off: Sequence[PlanEntry], moves: Sequence[Move]) -> bool:
     never = {event for move in moves if move.kind == HOLD and move.never for event in move.events}
     return any(entry["id"] not in never for entry in put_off)

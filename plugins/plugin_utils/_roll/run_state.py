@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
+
 # What became of a host's drain. Only a journal that says so makes a host drained.
 DRAIN_STATES = ("drained", "not_needed", "late", "failed", "lost", "put_off")
 # Drained for another event, whose turn comes in a later round of the same wave.
 STAYS = "stays drained"
 # A host in one of these states stops its group.
 BAD_STATES = ("left_drained", "failed", "lost")
-
-# A plan as the filter `plan` makes it; it is handed on as it is.
-PlanData: t.TypeAlias = dict[str, t.Any]
 
 
 class Refusal(t.TypedDict, total=False):
@@ -24,6 +23,8 @@ class Refusal(t.TypedDict, total=False):
     id: str
     uncovered: list[str]
     why: str
+    # What the role approve says about it.
+    reason: str
 
 
 class MarkData(t.TypedDict):
@@ -36,9 +37,7 @@ class MarkData(t.TypedDict):
     vanishing: bool
 
 
-class NoteData(t.TypedDict):
-    """What the holder of a lease is about to do to a host; the keepers hold it."""
-
+class _NoteAsKept(t.TypedDict):
     host: str
     events: list[str]
     type: str
@@ -47,7 +46,14 @@ class NoteData(t.TypedDict):
     mark: MarkData | None
 
 
-class Fence(t.TypedDict):
+class NoteData(_NoteAsKept, total=False):
+    """What the holder of a lease is about to do to a host; the keepers hold it."""
+
+    # When this run first heard of it, by its own clock; the keepers know nothing of that.
+    heard_at: float
+
+
+class FenceTerms(t.TypedDict):
     """What a host compares with its own clock, journal and document before it does anything."""
 
     boot_id: str | None
@@ -67,7 +73,8 @@ class RecordData(t.TypedDict):
     events: list[str]
     types: list[str]
     run: str
-    path: str
+    # The command that removes it.
+    removal: str
 
 
 class LeaseCall(t.TypedDict):
@@ -77,6 +84,15 @@ class LeaseCall(t.TypedDict):
     keeper: str
     notes: list[NoteData]
     forget: list[str]
+
+
+class FirstWave(t.TypedDict):
+    """What the lock hosts were asked right after the plan: see first_wave.py."""
+
+    at: float
+    hosts: list[str]
+    notes: list[NoteData]
+    calls: list[LeaseCall]
 
 
 class Order(t.TypedDict):
@@ -90,8 +106,8 @@ class Order(t.TypedDict):
     # The hosts of these events, and the marks that are set for them.
     together: list[str]
     marks: list[MarkData]
-    fence: Fence | None
-    restore_fence: Fence | None
+    fence: FenceTerms | None
+    restore_fence: FenceTerms | None
     wait: list[str]
     refused: list[Refusal]
     blocked: dict[str, list[str]]
@@ -121,6 +137,35 @@ class Outcome(t.TypedDict, total=False):
     error: str
 
 
+class JournalKept(t.TypedDict):
+    """What is worth keeping of a host's journal."""
+
+    owner: str
+    events: list[str]
+    types: list[str]
+    drained: bool
+    finished: bool
+    returning: bool
+    marks: list[MarkData]
+    worked_on_until: float
+
+
+class Kept(t.TypedDict):
+    """What is worth keeping of a host's variables and of its last reading."""
+
+    vm: str
+    # The signs by which its group and its domain are known: see groups.py.
+    place: dict[str, str]
+    # The ids of all events in its document; None without a good reading.
+    shows: list[str] | None
+    journal: JournalKept | None
+    service: str
+    seen_at: float
+    # It may act by itself; and it can't be told that a run is there.
+    reflexes: bool
+    unmarked: bool
+
+
 class RunState(t.TypedDict):
     """A run, from its beginning to its end."""
 
@@ -131,10 +176,10 @@ class RunState(t.TypedDict):
     # Whether another look at all hosts is worth it, after what the newest plan holds.
     to_read: bool
     # The newest plan of all hosts, and what was first planned for each event.
-    plan: PlanData
-    events: dict[str, PlanData]
-    # What was last seen of each host: see view.py.
-    kept: dict[str, dict[str, t.Any]]
+    plan: Plan
+    events: dict[str, PlanEntry]
+    # What was last seen of each host.
+    kept: dict[str, Kept]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]
@@ -144,6 +189,7 @@ class RunState(t.TypedDict):
     keepers: dict[str, list[str]]
     lease_of: dict[str, str]
     notes: list[NoteData]
+    first_wave: FirstWave | None
     # What other machines remember; host -> why it can't be drained, as one of them can't be asked.
     records: list[RecordData]
     unasked: dict[str, str]

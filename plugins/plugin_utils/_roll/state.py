@@ -12,7 +12,6 @@ import functools
 from collections.abc import Iterable
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
     Host,
@@ -22,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Record,
     Roll,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 
 class GroupState:
@@ -96,11 +96,20 @@ class GroupState:
             return False
         journal = host.journal
         # A VM that is meant to vanish is lost anyway: it holds nobody up.
-        if journal and journal.drained and not _vanishes(journal.types, host.read):
+        if journal and journal.drained and not self._is_lost_anyway(host, journal.types, journal.events):
             return True
-        if any(not _vanishes(record.types, host.read) for record in self._records.get(host.name, ())):
+        records = self._records.get(host.name, ())
+        if any(not self._is_lost_anyway(host, record.types, record.events) for record in records):
             return True
         return host.name in self._notes
+
+    def _is_lost_anyway(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
+        """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
+        found = [kind in VANISHING_TYPES for kind in types]
+        if not any(found) or not host.read:
+            return any(found)
+        # What is drained for a Reboot, too, still counts while it can be read.
+        return all(found) and not self.by_id.keys().isdisjoint(events)
 
     def has_something_drained(self, host: Host) -> bool:
         return bool((host.journal and host.journal.drained) or self._records.get(host.name))
@@ -139,9 +148,7 @@ class GroupState:
 
     def fits(self, names: Iterable[str], down: Iterable[str]) -> bool:
         """Rule 1: no host of another domain is down; beyond that, only what one single event names goes together."""
-        going = set(names)
-        others = set(down) - going
-        return not others or len({self.domain(name) for name in going | others}) == 1
+        return not self.in_the_way(names, down)
 
     def in_the_way(self, names: Iterable[str], down: Iterable[str]) -> list[str]:
         """Those of `down` that keep these hosts from going."""
@@ -169,7 +176,7 @@ class GroupState:
             for other in self.hosts.values()
             if other.journal
             and other.journal.owner == journal.owner
-            and (other is host or not events_of(journal).isdisjoint(events_of(other.journal)))
+            and (other is host or not events_in_journal(journal).isdisjoint(events_in_journal(other.journal)))
         )
 
     def is_worked_on(self, host: Host) -> bool:
@@ -190,11 +197,5 @@ class GroupState:
         return bool(host and host.read and event.id in host.shows and not host.refused and name in self.roll.may_act_on)
 
 
-def events_of(journal: Journal) -> set[str]:
+def events_in_journal(journal: Journal) -> set[str]:
     return {*journal.events, *(mark.event for mark in journal.marks)}
-
-
-def _vanishes(types: tuple[str, ...], was_read: bool) -> bool:
-    """What is drained for a Reboot, too, still counts while it can be read: the Preempt may have been cancelled."""
-    found = [kind in VANISHING_TYPES for kind in types]
-    return bool(found) and (all(found) or (any(found) and not was_read))

@@ -8,23 +8,22 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, SameReason
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import BAD_STATES, STAYS, Outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
 
 _STATES = {
-    "restored": "Drained and restored",
-    "passed": "Went through it as they were",
+    "restored": "Drained and returned to service",
+    "passed": "Went through it without a drain",
     "vanished": "Handed over to Azure, which takes them away",
     "failed": "In service, but something went wrong",
     "left_drained": "Still drained",
-    "lost": "Lost contact",
+    "lost": "Unreachable",
 }
 
 
-def run_summary(
-    run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_plan: Mapping[str, t.Any]
-) -> dict[str, t.Any]:
+def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_plan: Plan) -> dict[str, t.Any]:
     """`maintenance_run`: what was done about each event, what happened to each host, and what is left.
 
     `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
@@ -73,7 +72,7 @@ def run_summary(
     }
 
 
-def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Mapping[str, t.Any]) -> set[str]:
+def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Plan) -> set[str]:
     """Their event is gone, but another run was at work on them."""
     back = ("restored", "passed", "failed")
     return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
@@ -102,10 +101,12 @@ def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
         for refusal in outcome["refused"]:
             known = found.setdefault(refusal["id"].casefold(), {"id": refusal["id"]})
             known.update((key, refusal[key]) for key in ("uncovered", "why") if key in refusal)
+            if "reason" in refusal and not refusal["uncovered"]:
+                known["why"] = refusal["reason"]
     return list(found.values())
 
 
-def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
+def _events(known: Mapping[str, PlanEntry], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
     keys = ("type", "source", "not_before", "hosts", "action", "why")
     moments = dict.fromkeys(("approved_at", "started_at", "over_at"))
     found: dict[str, dict[str, t.Any]] = {
@@ -131,8 +132,8 @@ def _events(known: Mapping[str, Mapping[str, t.Any]], outcomes: Mapping[str, Out
 
 def summary_lines(
     summary: Mapping[str, t.Any],
-    unread: Iterable[Mapping[str, t.Any]] = (),
-    journal_problems: Iterable[Mapping[str, t.Any]] = (),
+    unread: Iterable[SameReason] = (),
+    journal_problems: Iterable[SameReason] = (),
 ) -> list[str]:
     """The end of a run in words: what was done, and what somebody has to look at."""
     hosts, left = summary["hosts"], summary["left"]
@@ -146,7 +147,7 @@ def summary_lines(
             lines.append(f"{words}: {listed}.")
     lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]
     if summary["stopped"]:
-        lines.append(f"The roll was stopped. {summary['stopped']}")
+        lines.append(f"The run was stopped. {summary['stopped']}")
     lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
     lines += [f"Not begun: event {event}, as {why}." for event, why in summary.get("held", {}).items()]
     lines += [f"Not approved: event {refusal['id']}{_why_refused(refusal)}." for refusal in left["refused"]]
@@ -154,20 +155,21 @@ def summary_lines(
     lines += [f"Not drained: {why}" for why in summary.get("unasked", ())]
     if left["drained"]:
         lines.append(
-            f"LEFT DRAINED: {_listed(left['drained'])}. Run the playbook again to restore what has no event any more."
+            f"LEFT DRAINED: {_listed(left['drained'])}."
+            " Run the playbook again to return to service what has no event any more."
         )
     lines += [
         f"Not known whether an earlier run left it drained: {_listed(group['hosts'])}. {group['why']}"
         for group in journal_problems
     ]
-    lines += [f"Not read, so nothing is known about {_listed(group['hosts'])}. {group['why']}" for group in unread]
+    lines += [f"Unread, so nothing is known about {_listed(group['hosts'])}. {group['why']}" for group in unread]
     well = "All is well with the others." if left["unknown"] else "All is well."
     lines.append(well if summary["ok"] else "Something is left to do, see above.")
     return lines
 
 
 def _why_refused(refusal: Mapping[str, t.Any]) -> str:
-    touches = f", which also touches {_listed(refusal['uncovered'])}"
+    touches = f", which also touches {_listed(refusal['uncovered'])}" if refusal["uncovered"] else ""
     return f"{touches}: {refusal['why']}" if refusal.get("why") else touches
 
 

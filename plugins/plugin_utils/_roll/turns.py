@@ -9,11 +9,11 @@ import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     BAD_STATES,
     Order,
-    PlanData,
     RunState,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
@@ -61,7 +61,7 @@ def left_of_the_batch(state: RunState, found: Round, batch: Sequence[str]) -> li
     return in_slices(state, [host for host in batch if host not in through])
 
 
-def _entries(state: RunState) -> list[PlanData]:
+def _entries(state: RunState) -> list[PlanEntry]:
     return [entry for wave in state["plan"]["waves"] for entry in wave["events"]]
 
 

@@ -21,7 +21,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     was_read,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, decide
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, Place, group_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
@@ -33,10 +34,16 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Roll,
     Settings,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import NoteData, Outcome, RecordData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+    JournalKept,
+    Kept,
+    NoteData,
+    Outcome,
+    RecordData,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
 # What a run keeps of a host that it has read.
-Kept: t.TypeAlias = dict[str, t.Any]
 
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
 # The states of an outcome in which a host is in service again, whatever its last reading says.
@@ -65,11 +72,19 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
         "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
         "journal": _journal_kept(journal, now) if isinstance(journal, dict) else None,
         "service": _text(variables.get("maintenance_service")),
-        "seen_at": now,
+        # By the time at which it was read: those who were read first have waited for the last one.
+        "seen_at": min(now, seconds_of((status or {}).get("read_at")) or now) if isinstance(status, dict) else now,
+        "reflexes": _run_mark(status).get("reflexes") is True,
+        "unmarked": _run_mark(status).get("left") is False,
     }
 
 
-def _journal_kept(journal: Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
+def _run_mark(status: t.Any) -> Mapping[str, t.Any]:
+    told = status.get("run_mark") if isinstance(status, dict) else None
+    return told if isinstance(told, dict) else {}
+
+
+def _journal_kept(journal: Mapping[str, t.Any], now: float) -> JournalKept:
     events = [event for event in journal.get("events") or () if isinstance(event, dict)]
     left = [step for step in journal.get("steps") or () if step.get("status") in ("started", "done", "failed")]
     return {
@@ -89,7 +104,7 @@ def _journal_kept(journal: Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
 def model_of(
     kept: Mapping[str, Kept],
     readings: HostVars,
-    planned: Mapping[str, Mapping[str, t.Any]],
+    planned: Mapping[str, PlanEntry],
     rules: Sequence[Rule],
     outcomes: Mapping[str, Outcome],
     settings: Settings,
@@ -118,7 +133,9 @@ def model_of(
             if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
                 named = _named(raw, kept, by_vm, elsewhere)
                 events[event_id] = _event(raw, planned.get(event_id), named, rules)
-    hosts = [_host(host, known, grouping, outcomes.get(host), over) for host, known in kept.items()]
+    # A note that another run has written since such a host was read: what was seen of it may not be so any more.
+    noted = {note["host"] for note in notes if note["run"] != run_id} - readings.keys()
+    hosts = [_host(host, known, grouping, outcomes.get(host), over, host in noted) for host, known in kept.items()]
     return Roll(
         run=run_id,
         now=now,
@@ -165,7 +182,7 @@ def _place(host: str, known: Kept) -> Place:
     return Place(host=host, events=None if known["shows"] is None else tuple(known["shows"]), **known["place"])
 
 
-def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, over: set[str]) -> Host:
+def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, over: set[str], is_noted: bool) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
     if state in _BACK or state == "vanished":
@@ -175,7 +192,7 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, o
         name=name,
         group=grouping.group_of[name],
         domain=grouping.domain_of[name],
-        read=known["shows"] is not None,
+        read=known["shows"] is not None and not is_noted,
         shows=tuple(event for event in known["shows"] or () if event not in over),
         journal=Journal(
             owner=journal["owner"],
@@ -189,7 +206,7 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, o
         )
         if journal
         else None,
-        stuck=str((outcome or {}).get("error") or "its restore failed") if state == "left_drained" else "",
+        stuck=str((outcome or {}).get("error") or "its return to service failed") if state == "left_drained" else "",
         healthy=state not in ("failed", "left_drained"),
         service=known["service"],
     )
@@ -197,7 +214,7 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, o
 
 def _event(
     raw: Mapping[str, t.Any],
-    planned: Mapping[str, t.Any] | None,
+    planned: PlanEntry | None,
     named: tuple[list[str], list[str]],
     rules: Sequence[Rule],
 ) -> Event:
@@ -208,7 +225,7 @@ def _event(
         others = [host for host in hosts if host in planned["not_in_run"]]
         hosts = [*planned["hosts"], *others]
         strangers = planned["uncovered"] if len(planned["uncovered"]) != len(others) else []
-    action = planned["action"] if planned else decide(raw, rules)["action"]
+    action = planned["action"] if planned else ruling_on(raw, rules)["action"]
     return Event(
         id=str(raw.get("id")),
         type=str(raw.get("type")),

@@ -33,6 +33,8 @@ class Wishes:
     healthy_timeout: float = 600.0
     # A host does nothing that was decided from an older reading.
     oldest_reading: float = 40.0
+    # One that acts by itself holds still for so long after a reading; its mark counts for 90 seconds.
+    reading_holds: float = 80.0
     settings: Settings = dataclasses.field(default_factory=Settings)
 
 
@@ -63,6 +65,7 @@ def read_wishes(variables: Mapping[str, t.Any]) -> Wishes:
         patience=numbers.get("approve_wait_timeout", 1800.0),
         healthy_timeout=numbers.get("maintenance_healthy_timeout", 600.0),
         oldest_reading=lease * SHARE_FOR_THE_HOST,
+        reading_holds=float(given.get("reading_holds", Wishes.reading_holds)),
         settings=Settings(
             overlap=overlap,
             min_in_service=None if least is None else str(least).strip(),

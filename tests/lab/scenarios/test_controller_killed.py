@@ -10,9 +10,10 @@ import time
 from lab import controller, events
 from lab.end_state import end_state
 from lab.evidence import Evidence
+from lab.share import times
 
-MOMENTS = 10
-# Short ones: what is spread over the roll is the ten moments, and they should fall on work, not on waiting.
+MOMENTS = times(10)
+# Short ones: what is spread over the roll is the moments, and they should fall on work, not on waiting.
 STEPS = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}
 
 
@@ -64,6 +65,6 @@ def test_killed_at_ten_moments_and_run_again(fleet, figures):
         failed += len(answers.failed)
     assert failed == 0
     figures.add(
-        "controller killed at ten moments",
-        f"{MOMENTS} of {MOMENTS} ended as the undisturbed roll of {seconds:.0f} s did, {failed} failed requests in all",
+        f"controller killed at {MOMENTS} moments",
+        f"{MOMENTS} of {MOMENTS} ended as the undisturbed run of {seconds:.0f} s did, {failed} failed requests in all",
     )

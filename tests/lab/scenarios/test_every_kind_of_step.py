@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from lab import controller, haproxy, patroni
 from lab.machine import FILES
@@ -114,7 +116,9 @@ def test_every_kind_of_step(fleet, pair, second_balancer, evidence, figures):
     wait_until(lambda: seen(fleet, machine) == before, "all is as before", 30, 1)
     assert (patroni.takes_writes(machine), patroni.takes_writes(other)) == (True, False)
     said = [text for _at, text in evidence.journal(machine, "SYSLOG_IDENTIFIER=azure-maintenance")]
-    assert said == ["lab begins", "lab ends"]
+    recorded = [json.loads(text)["what"] for text in said if text.startswith("{")]
+    assert [text for text in said if not text.startswith("{")] == ["lab begins", "lab ends"]
+    assert recorded == ["drain begins", "drained", "returned to service"]
     answers = evidence.answers()
     assert answers.failed == []
     kinds = [next(iter(step)) for step in steps(machine)]

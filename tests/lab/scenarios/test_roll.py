@@ -39,7 +39,7 @@ def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
     assert (len(evidence.server_changes()), len(evidence.approvals())) == (changes, approvals)
     assert [evidence.unit_changes(machine, "nginx.service") for machine in fleet.web] == nginx
     figures.add(
-        "a roll over three domains",
+        "a run over three domains",
         f"{answers}; {len(ids)} events, {approvals} approvals; two domains down together: never;"
         f" {seconds:.0f} s from the first drain to the last server in service; a second run changed nothing",
     )

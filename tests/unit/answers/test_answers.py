@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import checked, list_of, record, text
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import checked, keyed, list_of, text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lease_parts import mark, note
@@ -91,7 +91,7 @@ def test_whatever_is_said(answer):
 
 
 def test_a_complaint_says_where():
-    answer = checked({"changed": True, "x": [{"y": 3}]}, record({"x": list_of(record({"y": text}))}))
+    answer = checked({"changed": True, "x": [{"y": 3}]}, keyed({"x": list_of(keyed({"y": text}))}))
     assert "its answer.x[0].y is no text" in answer["msg"]
 
 
@@ -100,4 +100,4 @@ class Tagged(str):
 
 
 def test_a_text_is_plain():
-    assert not isinstance(checked({"x": Tagged("a")}, record({"x": text}))["x"], Tagged)
+    assert not isinstance(checked({"x": Tagged("a")}, keyed({"x": text}))["x"], Tagged)

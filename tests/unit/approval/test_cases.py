@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained
     ready_hosts,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge_events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
@@ -29,35 +29,37 @@ def events(*raw):
 
 
 def test_names_match_in_any_case_and_with_the_old_underscore():
-    judgement = judge(events(raw_event("A", ["_Web-0", "WEB-1"])), None, "web-0", ["web-0", "web-1"])
+    judgement = judge_events(events(raw_event("A", ["_Web-0", "WEB-1"])), None, "web-0", ["web-0", "web-1"])
     assert [event["id"] for event in judgement.approvable] == ["A"]
 
 
 def test_events_of_others_are_left_alone():
-    judgement = judge(events(raw_event("A", ["web-1"])), None, "web-0", ["web-0", "web-1"])
+    judgement = judge_events(events(raw_event("A", ["web-1"])), None, "web-0", ["web-0", "web-1"])
     assert judgement == dataclasses.replace(judgement, approvable=[], already_started=[], gone=[], refused=[])
 
 
 def test_ids_are_asked_for_in_any_case_and_once():
-    judgement = judge(events(raw_event("ABC", ["web-0"])), ["abc", "Abc", "gone-1", "GONE-1"], "web-0", ["web-0"])
+    judgement = judge_events(
+        events(raw_event("ABC", ["web-0"])), ["abc", "Abc", "gone-1", "GONE-1"], "web-0", ["web-0"]
+    )
     assert [event["id"] for event in judgement.approvable] == ["ABC"]
     assert judgement.gone == ["gone-1"]
 
 
 def test_an_empty_list_of_ids_asks_for_nothing():
-    assert judge(events(raw_event("A", ["web-0"])), [], "web-0", ["web-0"]).approvable == []
+    assert judge_events(events(raw_event("A", ["web-0"])), [], "web-0", ["web-0"]).approvable == []
 
 
 def test_an_event_that_names_nobody_is_refused():
-    judgement = judge(events(raw_event("A", [])), ["A"], "web-0", ["web-0"])
+    judgement = judge_events(events(raw_event("A", [])), ["A"], "web-0", ["web-0"])
     assert "names no VM" in judgement.refused[0]["reason"]
 
 
 @pytest.mark.parametrize("allow", [True, False])
 def test_a_deletion_is_approved_by_its_own_vm_only(allow):
     raw = raw_event("A", ["web-1"], kind="Terminate")
-    assert judge(events(raw), ["A"], "web-0", ["web-0", "web-1"], allow).refused[0]["id"] == "A"
-    assert judge(events(raw), ["A"], "web-1", ["web-0", "web-1"], allow).refused == []
+    assert judge_events(events(raw), ["A"], "web-0", ["web-0", "web-1"], allow).refused[0]["id"] == "A"
+    assert judge_events(events(raw), ["A"], "web-1", ["web-0", "web-1"], allow).refused == []
 
 
 class Meddling(approval_model.ModelService):
@@ -190,10 +192,10 @@ def test_a_vm_that_does_not_show_the_event_itself_does_not_cover_it():
     assert silent == {"a": ["web-2"]}
     event = raw_event("A", ["web-0", "web-1", "web-2"])
     everybody = ["web-0", "web-1", "web-2"]
-    (refusal,) = judge(events(event), ["A"], "web-0", everybody, not_shown=silent).refused
+    (refusal,) = judge_events(events(event), ["A"], "web-0", everybody, not_shown=silent).refused
     assert refusal["uncovered"] == ["web-2"]
     assert refusal["reason"] == "Reboot A also touches web-2: web-0 shows it, web-2 does not"
-    assert judge(events(event), ["A"], "web-0", everybody, allow_uncovered=True, not_shown=silent).refused == []
+    assert judge_events(events(event), ["A"], "web-0", everybody, allow_uncovered=True, not_shown=silent).refused == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import convoy, judge
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import convoy, judge_events
 
 
 def event(event_id, *resources, kind="Terminate", status="Scheduled"):
@@ -28,5 +28,5 @@ def test_the_others_of_a_convoy_are_those_that_are_not_approved_yet():
 
 @pytest.mark.parametrize(("kind", "refused"), [("Terminate", ["A"]), ("Reboot", []), ("Preempt", [])])
 def test_only_a_deletion_must_be_approved_by_the_vm_itself(kind, refused):
-    judgement = judge([event("A", "vm-a", kind=kind)], ["A"], "vm-b", ["vm-a", "vm-b"])
+    judgement = judge_events([event("A", "vm-a", kind=kind)], ["A"], "vm-b", ["vm-a", "vm-b"])
     assert [refusal["id"] for refusal in judgement.refused] == refused

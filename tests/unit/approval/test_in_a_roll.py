@@ -12,10 +12,14 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve import send
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import unmarked_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge_events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Reading, Refused, Sent
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    DocumentReading,
+    RefusedByHost,
+    Sent,
+)
 from approval_model import raw_event
 
 MARK = {"event": "A", "hosts": ["web", "db"], "at": 5.0}
@@ -23,7 +27,7 @@ MARK = {"event": "A", "hosts": ["web", "db"], "at": 5.0}
 
 def reading(name="web", *raw):
     document = understand_document({"DocumentIncarnation": 1, "Events": list(raw or [raw_event("A", ["web", "db"])])})
-    return Reading(build_status(document, {"vm_name": name}, 0.0), "{}", name)
+    return DocumentReading(build_status(document, {"vm_name": name}, 0.0), "{}", name)
 
 
 class Service:
@@ -84,7 +88,7 @@ def test_a_first_host_that_does_not_come_is_not_waited_for_without_end(tmp_path,
 
 
 def test_what_the_host_refuses_is_told_and_not_unclear(tmp_path):
-    service = Service(Refused("age", "too old"))
+    service = Service(RefusedByHost("age", "too old"))
     approval = approver(tmp_path, "web", service, others=dict).run()
     assert (approval.refused_by_host, approval.approved) == ("age", [])
     assert "too old" in approval.problems[0]
@@ -117,9 +121,11 @@ def test_another_event_that_has_started_since_ends_it(tmp_path):
 def test_all_other_hosts_must_be_marked(result, missing):
     found = unmarked_hosts([MARK], "web", {"db": result}, "r1")
     assert found == {"a": missing}
-    judgement = judge(reading().status["events"], ["A"], "web", ["web", "db"], unmarked=found)
+    judgement = judge_events(reading().status["events"], ["A"], "web", ["web", "db"], unmarked=found)
     assert bool(judgement.refused) == bool(missing)
-    assert bool(judge(reading().status["events"], ["A"], "web", [], True, unmarked=found).refused) == bool(missing)
+    assert bool(judge_events(reading().status["events"], ["A"], "web", [], True, unmarked=found).refused) == bool(
+        missing
+    )
 
 
 def test_what_is_decided_on_again_is_sent_again(tmp_path):

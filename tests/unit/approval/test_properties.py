@@ -9,7 +9,7 @@ import collections
 import tempfile
 
 import approval_model
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 VMS = [f"vm-{number}" for number in range(5)]
@@ -78,6 +78,22 @@ def test_an_approval_arrives_at_most_once(situation, readings_until_started):
 
 @settings(max_examples=150, deadline=None)
 @given(situations(), st.booleans())
+# Found here: vm-2 took the lost try of vm-1 for one of its own, and gave way to vm-3, which nobody could reach.
+@example(
+    (
+        [approval_model.raw_event("E0", ["vm-1", "vm-2", "vm-3"])],
+        ["vm-0", "vm-1", "vm-2", "vm-3", "vm-4"],
+        {
+            "vm-0": "works",
+            "vm-1": "connection cut before arrival",
+            "vm-2": "answer lost before arrival, works again",
+            "vm-3": "unreachable",
+            "vm-4": "works",
+        },
+        ["vm-0", "vm-1", "vm-2", "vm-3", "vm-4"],
+    ),
+    False,
+)
 def test_what_may_be_approved_is_approved_if_anybody_can(situation, by_id):
     events, _order, fates, drained = situation
     scheduled = was_scheduled(events)

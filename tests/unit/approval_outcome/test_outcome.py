@@ -9,7 +9,8 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
 
 SENT = {"approved": ["E"], "leaders": {"E": "a"}, "times": {"E": {"approved": "1"}}, "refused": [], "problems": []}
-WAITED = {"outcomes": {"E": "gone"}, "times": {"E": {"over": "2"}}, "problems": []}
+EFFECTS = {"E": {"shown": "Started", "at": "1", "incarnation": 7}}
+WAITED = {"outcomes": {"E": "gone"}, "times": {"E": {"over": "2"}}, "effects": EFFECTS, "problems": []}
 
 
 def test_all_is_well():
@@ -18,6 +19,7 @@ def test_all_is_well():
         "refused": [],
         "leaders": {"E": "a"},
         "times": {"E": {"approved": "1", "over": "2"}},
+        "effects": EFFECTS,
         "outcomes": {"E": "gone"},
         "over": True,
         "error": "",

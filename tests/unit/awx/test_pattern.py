@@ -95,6 +95,16 @@ def test_ansible_builder_takes_the_execution_environment(tmp_path):
         builder("create", "-f", str(broken), "-c", str(tmp_path / "other"))
 
 
+def test_ansible_builder_takes_the_decision_environment(tmp_path):
+    definition = PATTERN / "exec_env" / "decision-environment.yml"
+    builder("create", "-f", str(definition), "-c", str(tmp_path / "context"), "--output-filename", "Containerfile")
+    packages = (tmp_path / "context" / "_build" / "requirements.txt").read_text().splitlines()
+    assert "ansible-rulebook>=1.2.0,<2" in packages
+    needed = (ROOT / "requirements.txt").read_text().splitlines()
+    assert {line for line in needed if line and not line.startswith("#")} < set(packages)
+    assert "default-jre-headless" in (tmp_path / "context" / "_build" / "bindep.txt").read_text()
+
+
 def test_the_execution_environment_agrees_with_what_the_collection_says_it_needs(tmp_path):
     """Three places name the controller's packages: requirements.txt, meta/execution-environment.yml, the definition."""
     collection = tmp_path / "ansible_collections" / "maintenance" / "azure"

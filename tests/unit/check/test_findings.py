@@ -14,7 +14,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
     doubtful,
     good,
     lines_of,
-    make_report,
+    make_check_report,
     worst,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber, secrets_in
@@ -30,12 +30,12 @@ WRONG = bad("state", "journal", "left", "Run it")
 )
 def test_the_worst_counts(findings, verdict):
     assert worst(findings) == verdict
-    assert make_report({"a": findings}, [], [], Scrubber())["verdict"] == verdict
-    assert make_report({}, findings, [], Scrubber())["verdict"] == verdict
+    assert make_check_report({"a": findings}, [], [], Scrubber())["verdict"] == verdict
+    assert make_check_report({}, findings, [], Scrubber())["verdict"] == verdict
 
 
 def test_one_line_a_point_in_the_order_of_areas():
-    report = make_report({"web-10": [ODD, FINE], "web-9": []}, [WRONG], [{"fact": "F", "why": "W"}], Scrubber())
+    report = make_check_report({"web-10": [ODD, FINE], "web-9": []}, [WRONG], [{"fact": "F", "why": "W"}], Scrubber())
     assert lines_of(report) == [
         "good     web-10, way: Python: 3.11",
         "doubtful web-10, plan: policy: rule 2. Look.",
@@ -48,7 +48,7 @@ def test_one_line_a_point_in_the_order_of_areas():
 
 def test_a_line_stays_one_line_whatever_a_host_says():
     nasty = bad("way", "reach", "a\nb\x1b[31mc\u2028d " + "x" * 2000, "Look")
-    (line, _summary) = lines_of(make_report({"a": [nasty]}, [], [], Scrubber()))
+    (line, _summary) = lines_of(make_check_report({"a": [nasty]}, [], [], Scrubber()))
     assert line.isprintable()
     assert len(line) < 700
 

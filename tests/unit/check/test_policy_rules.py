@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.policy_rules import about_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy, ruling_on
 from default_policy import DEFAULT_POLICY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -101,4 +101,4 @@ EVENTS = st.fixed_dictionaries(
 def test_no_event_is_decided_by_a_rule_that_is_said_to_be_dead(policy, events):
     dead = {int(finding.seen.split()[1]) for finding in about_policy(policy) if "can never match" in finding.seen}
     rules = read_policy(policy)
-    assert not dead & {decide(event, rules)["rule"] for event in events}
+    assert not dead & {ruling_on(event, rules)["rule"] for event in events}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import Settings, rehearse
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import RehearsalSettings, rehearse
 from default_policy import DEFAULT_POLICY
 
 LATER = "2026-11-16T00:35:05Z"
@@ -25,7 +25,7 @@ def fleet(count, domains=2, **more):
 
 
 def rehearsed(variables, out=(), policy=DEFAULT_POLICY, **settings):
-    by_host, found = rehearse(list(variables), variables, Settings(policy, **settings), LATER, out)
+    by_host, found = rehearse(list(variables), variables, RehearsalSettings(policy, **settings), LATER, out)
     return by_host, {finding.point: finding for finding in found}
 
 

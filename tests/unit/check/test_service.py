@@ -8,7 +8,7 @@ from __future__ import annotations
 import email.utils
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import (
     about_answer,

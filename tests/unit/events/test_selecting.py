@@ -21,7 +21,7 @@ events = st.builds(
         "EventStatus": status,
         "EventSource": source,
         "Resources": names,
-        "NotBefore": "" if due is None else _events._iso(NOW + due),
+        "NotBefore": "" if due is None else _events.iso_time(NOW + due),
     },
     st.integers(0, 10**6),
     st.sampled_from([*_events.TYPE_SINCE, "Reimage"]),
@@ -69,6 +69,50 @@ def test_pending_speaks_of_the_events_that_came_back(status, wanted):
     assert kept["pending"] == any(event["status"] == "Scheduled" for event in kept["events"])
 
 
+@given(statuses)
+def test_only_what_names_this_host_where_that_is_asked_for(status):
+    kept = _events.select(status, affecting="this_host")["events"]
+    assert kept == [event for event in status["events"] if "web-1" in event["resources"]]
+    assert _events.select(status, affecting="any")["events"] == status["events"]
+
+
+def one(**changes):
+    told = {"id": "E", "type": "Reboot", "status": "Scheduled", "source": "Platform", "seconds_left": 60}
+    return {**told, "affects_this_host": True, **changes}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "other"),
+    [
+        ({"affecting": "this_host"}, {"affects_this_host": False}),
+        ({"types": ["Reboot", "Freeze"]}, {"type": "Redeploy"}),
+        ({"statuses": ["Scheduled"]}, {"status": "Started"}),
+        ({"sources": ["Platform"]}, {"source": "User"}),
+        ({"within": 60}, {"seconds_left": 61}),
+    ],
+)
+def test_each_filter_takes_away_what_does_not_pass(wanted, other):
+    status = {"events": [one(), one(**other)], "read_at": "t"}
+    everything = {"types": ["Reboot"], "statuses": ["Scheduled"], "sources": ["Platform"], "within": 1000}
+    for more in ({}, {key: value for key, value in everything.items() if key not in (*wanted, *other)}):
+        kept = _events.select(status, **{**more, **wanted})
+        assert (kept["events"], kept["read_at"]) == ([one()], "t")
+    assert _events.select(status)["events"] == status["events"]
+
+
+@pytest.mark.parametrize(("left", "is_kept"), [(None, True), (-5, True), (59, True), (60, True), (61, False)])
+def test_what_is_due_in_time_or_has_no_time_passes(left, is_kept):
+    kept = _events.select({"events": [one(seconds_left=left)]}, within=60)["events"]
+    assert bool(kept) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("told", "pending"), [("Scheduled", True), ("Started", False), ("Cancelled", False), ("X", False)]
+)
+def test_pending_is_what_is_scheduled_and_nothing_else(told, pending):
+    assert _events.select({"events": [{"status": told}]})["pending"] is pending
+
+
 @given(statuses, st.integers(0, 1000))
 def test_what_has_started_or_has_no_known_time_counts_as_due(status, within):
     kept = _events.select(status, within=within)["events"]
@@ -85,6 +129,7 @@ def test_what_has_started_or_has_no_known_time_counts_as_due(status, within):
         ("2019-04-01", None, ["User"], "does not tell an event's source"),
         ("2017-03-01", ["Freeze"], None, None),
         ("2019-08-01", ["Terminate"], ["User"], None),
+        ("2020-07-01", ["Terminate"], ["User"], None),
     ],
 )
 def test_a_filter_that_cannot_match_is_said(api_version, types, sources, part):

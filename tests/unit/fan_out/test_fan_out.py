@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.maintenance.azure.plugins.filter.fan_out import fan_out as as_filter
+from ansible_collections.maintenance.azure.plugins.filter._fan_out import fan_out as as_filter
 from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import fan_out
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,7 +135,7 @@ def test_the_filter_does_not_look_at_more_readings_than_it_needs():
 
 @pytest.mark.parametrize("jobs", [0, -1, "many"])
 def test_a_number_of_jobs_that_makes_no_sense(jobs):
-    with pytest.raises(AnsibleFilterError, match=r"^maintenance.azure.fan_out: "):
+    with pytest.raises(AnsibleFilterError, match=r"^maintenance.azure._fan_out: "):
         as_filter(["a"], {"a": {}}, jobs=jobs)
 
 

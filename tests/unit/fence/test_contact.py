@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import at_work as _at_work
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host as _host
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 
 
@@ -30,7 +30,7 @@ def in_a_hurry(monkeypatch):
 
 @pytest.fixture
 def journal(tmp_path):
-    owned = OwnedJournal(Journal(tmp_path / "journal.json"), "r1")
+    owned = OwnedJournal(JournalFile(tmp_path / "journal.json"), "r1")
     owned.journal.change(lambda data: begun(data, [], "r1", "b", "t"))
     return owned
 
@@ -62,9 +62,9 @@ def test_it_lapses_when_nobody_does(journal, listener):
             time.sleep(0.05)
         assert contact.is_lost()
         with pytest.raises(StepError, match="can't be reached any more: no longer waited for"):
-            Host(60, contact=contact).wait_until(lambda: False)
+            Machine(60, contact=contact).wait_until(lambda: False)
         with pytest.raises(StepError, match="can't be reached any more"):
-            Host(60, contact=contact).pause(30, "for nothing")
+            Machine(60, contact=contact).pause(30, "for nothing")
 
 
 def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_path):
@@ -72,7 +72,7 @@ def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_
     began = time.monotonic()
     with _contact.Contact(journal, output=listener[1]) as contact:
         with pytest.raises(StepError, match="can't be reached any more: sh was killed"):
-            Host(60, contact=contact).run(["sh", "-c", f"sleep 30; touch {tmp_path}/went-on"])
+            Machine(60, contact=contact).run(["sh", "-c", f"sleep 30; touch {tmp_path}/went-on"])
         assert journal.at_work.left("r1") > 0
     # It was given what was left of its time.
     assert 0.8 < time.monotonic() - began < 10
@@ -81,7 +81,7 @@ def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_
 def test_a_command_that_ends_in_time_has_ended_well(journal, listener):
     os.close(listener[0])
     with _contact.Contact(journal, output=listener[1]) as contact:
-        assert Host(60, contact=contact).run(["sh", "-c", "sleep 0.3; echo done"]) == (0, "done")
+        assert Machine(60, contact=contact).run(["sh", "-c", "sleep 0.3; echo done"]) == (0, "done")
         assert contact.is_lost()
 
 
@@ -134,7 +134,7 @@ def test_a_terminal_that_goes_away_does_not_end_it(journal, listener):
     with _contact.Contact(journal, output=listener[1]) as contact:
         os.kill(os.getpid(), signal.SIGHUP)
         # What it starts is not deaf to it.
-        code, output = Host(60, contact=contact).run(["sh", "-c", "kill -HUP $$; echo deaf"])
+        code, output = Machine(60, contact=contact).run(["sh", "-c", "kill -HUP $$; echo deaf"])
         assert (code, output) == (-signal.SIGHUP, "")
     assert signal.getsignal(signal.SIGHUP) == before
     os.close(listener[0])
@@ -142,4 +142,4 @@ def test_a_terminal_that_goes_away_does_not_end_it(journal, listener):
 
 def test_without_a_contact_a_command_is_waited_for_as_before():
     with pytest.raises(StepError, match=r"sleep did not end within 0\.2 s and was killed"):
-        Host(0.2).run(["sleep", "30"])
+        Machine(0.2).run(["sleep", "30"])

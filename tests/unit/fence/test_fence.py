@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence, Refused
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile
 
 MARK = {"event": "E0", "hosts": ["web", "db"], "at": 5.0, "takes_down": True, "vanishing": False}
 STEP = {"number": 1, "kind": "command", "arguments": {}, "status": "done"}
@@ -41,7 +41,7 @@ class HostOfTheTest:
         return done
 
     def journal(self):
-        return Journal(self.path).read()
+        return JournalFile(self.path).read()
 
 
 def refused(result):

@@ -9,8 +9,8 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange, imds
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange, imds, patience, wire
 
 DOCUMENT = json.dumps({"DocumentIncarnation": 3, "Events": [{"EventId": "E0", "EventStatus": "Scheduled"}]})
 MARK = {"event": "E0", "hosts": ["web"], "at": 5.0}
@@ -33,17 +33,19 @@ class Service:
         self.asked.append(method)
         self.proc.later(self.seconds[method])
         if method == "GET":
-            return imds.Answer(200, {}, self.document.encode(), 0.0)
+            return wire.Answer(200, {}, self.document.encode(), 0.0)
         answer = self.posts.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return imds.Answer(answer, {}, b"{}", 0.0)
+        return wire.Answer(answer, {}, b"{}", 0.0)
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     """Between two tries no time is lost here; the host's clock goes on with each of them."""
-    monkeypatch.setattr(imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
+    monkeypatch.setattr(
+        patience.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5)
+    )
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def send(path, service, fence=None, run_id="r1", **approval):
 
 
 def marks(path):
-    data = Journal(path).read()
+    data = JournalFile(path).read()
     return None if data is None else [mark["event"] for mark in data["marks"]]
 
 
@@ -125,7 +127,7 @@ def test_no_try_begins_after_20_seconds(path, proc):
     assert marks(path) is None
 
 
-@pytest.mark.parametrize("answer", [imds.Broken("cut"), imds.TimedOut(), 500])
+@pytest.mark.parametrize("answer", [wire.Broken("cut"), wire.TimedOut(), 500])
 def test_what_may_have_arrived_stays_marked(path, proc, answer):
     answers = send(path, Service(proc, posts=[answer]))["answers"]
     assert (answers["sent"], answers["problem"]["unclear"]) == (False, True)
@@ -140,7 +142,7 @@ def test_what_was_turned_away_leaves_no_mark(path, proc, answer):
 
 
 def test_what_an_earlier_command_has_marked_stays(path, proc):
-    send(path, Service(proc, posts=[imds.TimedOut()]))
+    send(path, Service(proc, posts=[wire.TimedOut()]))
     assert send(path, Service(proc, posts=[400]), {"owner": "r1"})["answers"]["sent"] is False
     assert marks(path) == ["E0"]
 
@@ -149,7 +151,7 @@ def test_a_drained_host_stays_drained(path, proc):
     for state in ("begin", "drained"):
         journal_order.carried_out({"path": str(path), "state": state, "run_id": "r1"}, False)
     send(path, Service(proc, posts=[400]), {"owner": "r1", "drained": True})
-    assert (Journal(path).read()["state"], marks(path)) == ("drained", [])
+    assert (JournalFile(path).read()["state"], marks(path)) == ("drained", [])
 
 
 def test_nothing_is_sent_in_check_mode(path, proc):
@@ -169,7 +171,7 @@ def test_a_mark_that_was_set_right_before_is_taken_back_as_well(path, proc):
 
 
 def test_what_this_host_was_about_to_send_is_not_taken_back_by_another_command(path, proc):
-    send(path, Service(proc, posts=[imds.TimedOut()]))
+    send(path, Service(proc, posts=[wire.TimedOut()]))
     journal_order.carried_out({"path": str(path), "state": "unmark", "run_id": "r1", "marks": [MARK]}, False)
     assert marks(path) == ["E0"]
 

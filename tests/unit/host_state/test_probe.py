@@ -9,7 +9,7 @@ import os
 import subprocess
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.action.host_state import NO_JOURNAL, probe
+from ansible_collections.maintenance.azure.plugins.action._host_state import NO_JOURNAL, probe
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run something as somebody else")
 

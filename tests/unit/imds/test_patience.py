@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import endpoint as _endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
+from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
+from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
 from hypothesis import given
 from hypothesis import strategies as st
 
-TARGET = _imds.events_target("2020-07-01")
+TARGET = _targets.events_target("2020-07-01")
 
 
 class Clock:
@@ -48,13 +51,13 @@ class Script:
 
 def answer(status, body=b"{}", **headers):
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _imds.Answer(status, fields, body, 0.0)
+    return _wire.Answer(status, fields, body, 0.0)
 
 
 def conversation(*script, timeout=130, seconds_each=0.0, jitter=lambda: 0.5):
     clock = Clock()
     transport = Script(clock, *script, seconds_each=seconds_each)
-    talk = _imds.Conversation(transport, timeout, clock=clock, sleep=clock.sleep, jitter=jitter)
+    talk = _patience.Conversation(transport, timeout, clock=clock, sleep=clock.sleep, jitter=jitter)
     return talk, transport, clock
 
 
@@ -66,8 +69,8 @@ PASSING = [
     answer(503),
     answer(200, b""),
     answer(200, b"  \n"),
-    _imds.NotAccepted("refused"),
-    _imds.Broken("reset"),
+    _wire.NotAccepted("refused"),
+    _wire.Broken("reset"),
 ]
 
 
@@ -90,15 +93,15 @@ def test_passing_trouble_is_asked_again(trouble):
         (answer(302, location="http://elsewhere"), "redirect"),
         (answer(200, b"  <!DOCTYPE html>"), "html"),
         (answer(200, b"sorry", content_type="text/html"), "html"),
-        (_imds.TooLarge(), "too_large"),
-        (_imds.NotResolved("no such name"), "not_resolved"),
-        (_imds.TimedOut(), "timed_out"),
+        (_wire.TooLarge(), "too_large"),
+        (_wire.NotResolved("no such name"), "not_resolved"),
+        (_wire.TimedOut(), "timed_out"),
     ],
     ids=str,
 )
 def test_the_rest_ends_the_conversation_at_once(final, kind):
     talk, transport, clock = conversation(final)
-    with pytest.raises(_imds.ImdsError) as failure:
+    with pytest.raises(_patience.ImdsError) as failure:
         talk.get(TARGET)
     assert (failure.value.kind, len(transport.sent_at), clock.now) == (kind, 1, 1000.0)
     assert "GET http://service/metadata/scheduledevents" in str(failure.value)
@@ -106,25 +109,25 @@ def test_the_rest_ends_the_conversation_at_once(final, kind):
 
 def test_instance_metadata_that_is_not_there_yet_is_asked_for_again_a_few_times():
     talk, transport, _clock = conversation(answer(404), answer(404), answer(200))
-    assert talk.get(_imds.INSTANCE_TARGET).status == 200
+    assert talk.get(_targets.INSTANCE_TARGET).status == 200
     talk, transport, clock = conversation(answer(404))
-    with pytest.raises(_imds.ImdsError, match="404"):
-        talk.get(_imds.INSTANCE_TARGET)
-    assert len(transport.sent_at) == 1 + _imds.NOT_THERE_YET_TRIES
+    with pytest.raises(_patience.ImdsError, match="404"):
+        talk.get(_targets.INSTANCE_TARGET)
+    assert len(transport.sent_at) == 1 + _patience.NOT_THERE_YET_TRIES
     assert clock.now < 1010
 
 
 def test_nobody_at_the_address_costs_fifteen_seconds_not_the_whole_timeout():
-    talk, _transport, clock = conversation(_imds.NotAccepted("refused"))
-    with pytest.raises(_imds.ImdsError, match="Not an Azure VM, or the service is blocked") as failure:
+    talk, _transport, clock = conversation(_wire.NotAccepted("refused"))
+    with pytest.raises(_patience.ImdsError, match="Not an Azure VM, or the service is blocked") as failure:
         talk.get(TARGET)
     assert failure.value.kind == "not_accepted"
     assert 10 <= clock.now - 1000 <= 15
 
 
 def test_a_service_that_was_there_and_restarts_gets_the_whole_timeout():
-    talk, _transport, clock = conversation(answer(503), _imds.NotAccepted("refused"))
-    with pytest.raises(_imds.ImdsError):
+    talk, _transport, clock = conversation(answer(503), _wire.NotAccepted("refused"))
+    with pytest.raises(_patience.ImdsError):
         talk.get(TARGET)
     assert 120 <= clock.now - 1000 <= 130
 
@@ -137,7 +140,7 @@ def test_a_410_of_seventy_seconds_is_outlasted():
             self.script = [answer(410) if clock.now < 1070 else answer(200)]
             return super().send(*args)
 
-    talk = _imds.Conversation(Updating(clock, None), 130, clock=clock, sleep=clock.sleep)
+    talk = _patience.Conversation(Updating(clock, None), 130, clock=clock, sleep=clock.sleep)
     assert talk.get(TARGET).status == 200
     assert clock.now < 1080
 
@@ -150,7 +153,7 @@ def test_retry_after_is_honoured():
 
 def test_retry_after_beyond_the_deadline_fails_now_and_says_so():
     talk, transport, clock = conversation(answer(429, retry_after="600"), timeout=30)
-    with pytest.raises(_imds.ImdsError, match="asked to wait 600 s, longer than the timeout of 30 s"):
+    with pytest.raises(_patience.ImdsError, match="asked to wait 600 s, longer than the timeout of 30 s"):
         talk.get(TARGET)
     assert (len(transport.sent_at), clock.now) == (1, 1000.0)
 
@@ -159,7 +162,7 @@ def test_retry_after_beyond_the_deadline_fails_now_and_says_so():
     ("value", "seconds"), [("", None), ("3", 3), ("Mon, 01 Jan 2001 00:00:00 GMT", 0), ("soon", None)]
 )
 def test_forms_of_retry_after(value, seconds):
-    assert _imds.retry_after({"retry-after": value} if value else {}) == seconds
+    assert _patience.retry_after({"retry-after": value} if value else {}) == seconds
 
 
 @given(
@@ -170,7 +173,7 @@ def test_forms_of_retry_after(value, seconds):
 )
 def test_never_past_the_deadline_and_never_faster_than_the_service_allows(script, timeout, seconds_each, jitter):
     talk, transport, clock = conversation(*script, timeout=timeout, seconds_each=seconds_each, jitter=lambda: jitter)
-    with pytest.raises(_imds.ImdsError):
+    with pytest.raises(_patience.ImdsError):
         talk.get(TARGET)
     assert clock.now - 1000 <= timeout + 0.001
     starts = transport.sent_at
@@ -180,27 +183,27 @@ def test_never_past_the_deadline_and_never_faster_than_the_service_allows(script
 @given(st.floats(0, 1))
 def test_waits_grow_and_stay_bounded(jitter):
     talk, transport, _clock = conversation(answer(503), jitter=lambda: jitter)
-    with pytest.raises(_imds.ImdsError):
+    with pytest.raises(_patience.ImdsError):
         talk.get(TARGET)
     gaps = [later - earlier for earlier, later in zip(transport.sent_at, transport.sent_at[1:], strict=False)]
     assert gaps[0] < 1
-    assert max(gaps) <= _imds.LONGEST_BACKOFF * 1.25
+    assert max(gaps) <= _patience.LONGEST_BACKOFF * 1.25
     assert len(gaps) < 30
 
 
 @pytest.mark.parametrize("status", [408, 410, 429, 503])
 def test_a_post_that_was_turned_away_is_sent_again(status):
-    talk, transport, _clock = conversation(answer(status), _imds.NotAccepted("refused"), answer(200))
+    talk, transport, _clock = conversation(answer(status), _wire.NotAccepted("refused"), answer(200))
     assert talk.post(TARGET, "{}").status == 200
     assert len(transport.sent_at) == 3
 
 
 @pytest.mark.parametrize(
-    "lost", [_imds.Broken("reset"), _imds.TimedOut(), answer(500), answer(502), answer(504)], ids=str
+    "lost", [_wire.Broken("reset"), _wire.TimedOut(), answer(500), answer(502), answer(504)], ids=str
 )
 def test_a_post_that_may_have_arrived_is_not_sent_again(lost):
     talk, transport, _clock = conversation(lost)
-    with pytest.raises(_imds.ImdsError):
+    with pytest.raises(_patience.ImdsError):
         talk.post(TARGET, "{}")
     assert len(transport.sent_at) == 1
 
@@ -221,7 +224,7 @@ def test_any_2xx_takes_a_post(taken):
     ],
 )
 def test_endpoints_that_are_right(endpoint, result):
-    assert _imds.check_endpoint(endpoint) == result
+    assert _endpoint.check_endpoint(endpoint) == result
 
 
 @pytest.mark.parametrize(
@@ -242,5 +245,5 @@ def test_endpoints_that_are_right(endpoint, result):
 )
 def test_endpoints_that_are_wrong(endpoint, part):
     with pytest.raises(ValueError, match=part) as complaint:
-        _imds.check_endpoint(endpoint)
+        _endpoint.check_endpoint(endpoint)
     assert "\n" not in str(complaint.value)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
 from simulator_process import Simulator
 
 
@@ -47,7 +47,7 @@ def test_the_newest_version_that_is_there_is_found(cloud, there, requests):
     answers = ask(simulator)["answers"]
     assert answers["api_version"] == max(there)
     assert json.loads(answers["events"]["body"])["Events"][0]["EventId"] == "A1"
-    assert asked_versions(simulator) == sorted(_imds.API_VERSIONS, reverse=True)[:requests]
+    assert asked_versions(simulator) == sorted(_targets.API_VERSIONS, reverse=True)[:requests]
 
 
 def test_the_search_keeps_to_four_requests_a_second(cloud):

@@ -10,8 +10,16 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import Overlay, Settings, decide
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Failure, Host, Reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import (
+    Overlay,
+    OverlaySettings,
+    make_overlay,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+    Failure,
+    InventoryHost,
+    Reading,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,9 +55,9 @@ def reading(*events: dict[str, Any], **more: Any) -> Reading:
 
 
 def overlay(
-    hosts: list[Host], readings: list[Reading], failures: list[Failure] | None = None, **options: Any
+    hosts: list[InventoryHost], readings: list[Reading], failures: list[Failure] | None = None, **options: Any
 ) -> Overlay:
-    return decide(hosts, readings, failures or [], Settings(now=NOW, **options))
+    return make_overlay(hosts, readings, failures or [], OverlaySettings(now=NOW, **options))
 
 
 def states(result: Overlay) -> dict[str, set[str]]:
@@ -72,9 +80,9 @@ delivery_groups = st.sampled_from([None, None, "g1", "g2"])
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> list[Host]:
+def fleets(draw: st.DrawFn) -> list[InventoryHost]:
     return [
-        Host(
+        InventoryHost(
             name=f"h{number}",
             vm_name=draw(names),
             vm_name_given=draw(st.booleans()),
@@ -125,7 +133,7 @@ all_failures = st.lists(failures_of_any_kind, max_size=2)
 @settings(max_examples=150, deadline=None)
 @given(fleets(), all_readings, all_failures, st.booleans(), st.booleans())
 def test_every_host_has_events_or_is_clear_or_is_unknown(
-    hosts: list[Host], readings: list[Reading], failures: list[Failure], covers_all: bool, create: bool
+    hosts: list[InventoryHost], readings: list[Reading], failures: list[Failure], covers_all: bool, create: bool
 ) -> None:
     result = overlay(hosts, readings, failures, covers_all=covers_all, create_hosts=create)
     found = states(result)
@@ -141,7 +149,7 @@ def test_every_host_has_events_or_is_clear_or_is_unknown(
 @settings(max_examples=150, deadline=None)
 @given(fleets(), all_readings, all_failures, st.booleans())
 def test_no_host_is_clear_that_nothing_spoke_for(
-    hosts: list[Host], readings: list[Reading], failures: list[Failure], covers_all: bool
+    hosts: list[InventoryHost], readings: list[Reading], failures: list[Failure], covers_all: bool
 ) -> None:
     result = overlay(hosts, readings, failures, covers_all=covers_all)
     by_name = {host.name: host for host in hosts}
@@ -166,7 +174,7 @@ def test_no_host_is_clear_that_nothing_spoke_for(
 @settings(max_examples=150, deadline=None)
 @given(fleets(), all_readings, st.booleans(), events())
 def test_the_newest_reading_is_never_overlooked(
-    hosts: list[Host], readings: list[Reading], covers_all: bool, news: dict[str, Any]
+    hosts: list[InventoryHost], readings: list[Reading], covers_all: bool, news: dict[str, Any]
 ) -> None:
     # By so much newer that it is not of the same run.
     newest = reading(news, read_at=NOW + 100, listed=True)
@@ -180,7 +188,7 @@ def test_the_newest_reading_is_never_overlooked(
 @settings(max_examples=100, deadline=None)
 @given(fleets(), all_readings, all_failures, st.booleans(), failures_of_any_kind)
 def test_a_failure_more_never_makes_a_host_clear(
-    hosts: list[Host], readings: list[Reading], failures: list[Failure], covers_all: bool, more: Failure
+    hosts: list[InventoryHost], readings: list[Reading], failures: list[Failure], covers_all: bool, more: Failure
 ) -> None:
     before = states(overlay(hosts, readings, failures, covers_all=covers_all))
     after = states(overlay(hosts, readings, [*failures, more], covers_all=covers_all))
@@ -191,7 +199,7 @@ def test_a_failure_more_never_makes_a_host_clear(
 @settings(max_examples=100, deadline=None)
 @given(fleets(), all_readings, st.randoms(use_true_random=False))
 def test_the_order_in_which_readings_come_in_does_not_matter(
-    hosts: list[Host], readings: list[Reading], random: Any
+    hosts: list[InventoryHost], readings: list[Reading], random: Any
 ) -> None:
     for number, one in enumerate(readings):
         one.read_at = NOW - 10 * number
@@ -206,10 +214,10 @@ def test_the_order_in_which_readings_come_in_does_not_matter(
 def test_group_names_are_always_names(kind: str, source: str, domain: str, prefix: str) -> None:
     hostile = event("web-0", type=kind, source=source or None)
     own = reading(hostile, this_host=identity("web-0", update_domain=domain or None), hosts=("web-0",))
-    result = overlay([Host("web-0", "web-0")], [own], prefix=prefix)
+    result = overlay([InventoryHost("web-0", "web-0")], [own], prefix=prefix)
     for name in result.groups:
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name), name
-    result = overlay([Host("web-0", "web-0")], [own])
+    result = overlay([InventoryHost("web-0", "web-0")], [own])
     assert all(re.fullmatch(r"maintenance_[a-z0-9_]+", name) for name in result.groups)
 
 
@@ -223,12 +231,12 @@ def test_new_hosts_have_names_that_mean_nothing_to_anybody(vm_names: list[str]) 
 
 # ---------------------------------------------------------------- who speaks for whom
 
-WEB = Host("web-0", "web-0")
-DB = Host("db", "db")
+WEB = InventoryHost("web-0", "web-0")
+DB = InventoryHost("db", "db")
 
 
 def test_a_reading_speaks_for_the_host_that_it_was_taken_for_and_for_those_it_names() -> None:
-    result = overlay([WEB, DB, Host("x", "x")], [reading(event("DB"), hosts=("web-0",))])
+    result = overlay([WEB, DB, InventoryHost("x", "x")], [reading(event("DB"), hosts=("web-0",))])
     assert states(result) == {"web-0": {"clear"}, "db": {"pending"}, "x": {"unknown"}}
     assert result.warnings[0].endswith("so in maintenance_unknown: x.")
 
@@ -241,8 +249,8 @@ def test_a_reading_speaks_for_the_vm_that_answered() -> None:
 
 
 def test_a_reading_speaks_for_the_known_delivery_group() -> None:
-    members = [Host(name, name, delivery_group="set-1") for name in ("a", "b")]
-    outsider = Host("c", "c", delivery_group="set-2")
+    members = [InventoryHost(name, name, delivery_group="set-1") for name in ("a", "b")]
+    outsider = InventoryHost("c", "c", delivery_group="set-2")
     result = overlay([*members, outsider], [reading(event("b"), hosts=("a",))])
     assert states(result) == {"a": {"clear"}, "b": {"pending"}, "c": {"unknown"}}
 
@@ -257,21 +265,23 @@ def test_listed_readings_speak_for_all_if_the_user_says_so() -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        Host("x", "x", resource_group="rg-b"),
-        Host("x", "x", subscription="other"),
-        Host("x", "x", endpoint="http://10.9.9.9"),
-        Host("x", "x", delivery_group="set-2"),
+        InventoryHost("x", "x", resource_group="rg-b"),
+        InventoryHost("x", "x", subscription="other"),
+        InventoryHost("x", "x", endpoint="http://10.9.9.9"),
+        InventoryHost("x", "x", delivery_group="set-2"),
     ],
 )
-def test_listed_readings_never_speak_for_a_host_that_lives_elsewhere(host: Host) -> None:
-    answerer = Host("a", "a", delivery_group="set-1")
+def test_listed_readings_never_speak_for_a_host_that_lives_elsewhere(host: InventoryHost) -> None:
+    answerer = InventoryHost("a", "a", delivery_group="set-1")
     listed = reading(this_host=identity("a", resource_group="rg-a", subscription_id="s"), listed=True)
     assert state(overlay([answerer, host], [listed], covers_all=True), "x") == {"unknown"}
 
 
 def test_listed_readings_speak_for_nobody_else_once_one_of_them_failed() -> None:
     listed = reading(event("db"), this_host=identity("web-0"), listed=True)
-    result = overlay([WEB, DB, Host("x", "x")], [listed], [Failure("e", "no answer", listed=True)], covers_all=True)
+    result = overlay(
+        [WEB, DB, InventoryHost("x", "x")], [listed], [Failure("e", "no answer", listed=True)], covers_all=True
+    )
     assert states(result) == {"web-0": {"clear"}, "db": {"pending"}, "x": {"unknown"}}
 
 
@@ -290,7 +300,7 @@ def test_the_newest_version_of_an_event_counts() -> None:
 
 
 def test_a_host_that_knows_its_own_vm_is_met_under_that_name() -> None:
-    host = Host("10.0.0.4", "10.0.0.4")
+    host = InventoryHost("10.0.0.4", "10.0.0.4")
     own = reading(hosts=("10.0.0.4",), this_host=identity("web-3"), read_at=NOW - 20)
     result = overlay([host], [own, reading(event("WEB-3"), listed=True)])
     assert state(result, "10.0.0.4") == {"pending"}
@@ -298,7 +308,7 @@ def test_a_host_that_knows_its_own_vm_is_met_under_that_name() -> None:
 
 
 def test_a_neighbours_endpoint_does_not_rename_a_host() -> None:
-    host = Host("db", "db", vm_name_given=True)
+    host = InventoryHost("db", "db", vm_name_given=True)
     result = overlay(
         [host], [reading(event("db"), event("web-0", id="E2"), hosts=("db",), this_host=identity("web-0"))]
     )
@@ -307,15 +317,18 @@ def test_a_neighbours_endpoint_does_not_rename_a_host() -> None:
 
 
 def test_the_vm_name_is_kept_where_the_status_does_not_tell_it() -> None:
-    host = Host("web-3_a1b2", "web-3", vm_name_given=True)
+    host = InventoryHost("web-3_a1b2", "web-3", vm_name_given=True)
     assert overlay([host], [reading(event("web-3"), listed=True)]).vm_names == {"web-3_a1b2": "web-3"}
 
 
 # ---------------------------------------------------------------- two VMs of one name
 
 
-def twins(**second: Any) -> list[Host]:
-    return [Host("one", "web", resource_group="rg-a"), Host("two", "web", **{"resource_group": "rg-b", **second})]
+def twins(**second: Any) -> list[InventoryHost]:
+    return [
+        InventoryHost("one", "web", resource_group="rg-a"),
+        InventoryHost("two", "web", **{"resource_group": "rg-b", **second}),
+    ]
 
 
 def test_vms_of_one_name_are_told_apart_by_resource_group() -> None:
@@ -341,7 +354,7 @@ def test_an_own_reading_settles_what_a_name_leaves_open() -> None:
 
 
 def test_a_vm_in_another_resource_group_is_not_the_host_of_that_name() -> None:
-    only = [Host("one", "web", resource_group="rg-a")]
+    only = [InventoryHost("one", "web", resource_group="rg-a")]
     there = reading(event("web"), this_host=identity("x", resource_group="rg-b"), listed=True)
     result = overlay(only, [there], covers_all=True)
     assert states(result) == {"one": {"unknown"}}
@@ -349,13 +362,13 @@ def test_a_vm_in_another_resource_group_is_not_the_host_of_that_name() -> None:
 
 
 def test_one_vm_that_is_two_hosts_is_no_ambiguity() -> None:
-    same = [Host("ip", "web", vm_id="V1"), Host("dns", "web", vm_id="v1")]
+    same = [InventoryHost("ip", "web", vm_id="V1"), InventoryHost("dns", "web", vm_id="v1")]
     result = overlay(same, [reading(event("web"), listed=True)])
     assert states(result) == {"ip": {"pending"}, "dns": {"pending"}}
 
 
 def test_the_vm_id_decides_who_answered() -> None:
-    hosts = [Host("one", "web", vm_id="v1"), Host("two", "web", vm_id="v2")]
+    hosts = [InventoryHost("one", "web", vm_id="v1"), InventoryHost("two", "web", vm_id="v2")]
     result = overlay(hosts, [reading(this_host=identity("web", vm_id="V2"), listed=True)])
     assert states(result) == {"one": {"unknown"}, "two": {"clear"}}
 
@@ -420,7 +433,7 @@ def test_new_hosts_of_one_name_are_told_apart() -> None:
         reading(event("web", id=home), this_host=identity("x", resource_group=home), listed=True)
         for home in ("rg-a", "rg-b")
     ]
-    result = overlay([Host("x", "x")], both, create_hosts=True)
+    result = overlay([InventoryHost("x", "x")], both, create_hosts=True)
     assert result.created == ["web_rg-a", "web_rg-b"]
     assert [one["id"] for one in result.statuses["web_rg-b"]["events"]] == ["rg-b"]
 
@@ -439,7 +452,7 @@ def test_what_the_service_sent_is_guarded_once_for_all_hosts() -> None:
         guarded.append(value)
         return value
 
-    hosts = [Host(f"h{number}", f"h{number}", delivery_group="g") for number in range(50)]
+    hosts = [InventoryHost(f"h{number}", f"h{number}", delivery_group="g") for number in range(50)]
     named = reading(event("h1", "h2"), hosts=("h0",))
     result = overlay(hosts, [named], guard=guard)
     assert len(guarded) == 3  # the time, the event and the incarnation
@@ -448,7 +461,7 @@ def test_what_the_service_sent_is_guarded_once_for_all_hosts() -> None:
 
 
 def test_a_thousand_failures_are_not_a_thousand_warnings() -> None:
-    hosts = [Host(f"h{number}", f"h{number}") for number in range(1000)]
+    hosts = [InventoryHost(f"h{number}", f"h{number}") for number in range(1000)]
     failures = [Failure(host.name, f"http://{host.name} did not answer.", (host.name,)) for host in hosts]
     result = overlay(hosts, [], failures)
     assert len(result.warnings) == 11

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import Answer, NotAccepted
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import Answer, NotAccepted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
-    Host,
-    Question,
+    EndpointQuestion,
+    InventoryHost,
     Reading,
     from_cache,
     is_asked_from_within,
@@ -28,6 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sourc
     read_facts,
     read_files,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,8 +45,8 @@ STATUS = {
 # ---------------------------------------------------------------- whom to ask
 
 
-def host(name: str, endpoint: str | None = None, group: str | None = None) -> Host:
-    return Host(name, name, endpoint=endpoint, delivery_group=group)
+def host(name: str, endpoint: str | None = None, group: str | None = None) -> InventoryHost:
+    return InventoryHost(name, name, endpoint=endpoint, delivery_group=group)
 
 
 def test_an_endpoint_that_hosts_share_is_one_question() -> None:
@@ -114,7 +115,7 @@ def reader(service: Service, timeout: float = 0.3, **more: Any) -> EndpointReade
 
 def test_the_next_of_a_group_is_asked_if_one_fails() -> None:
     service = Service(a="<html>", b=DOCUMENT, c=DOCUMENT)
-    chain = Question({"http://a": ("a",), "http://b": ("b",), "http://c": ("c",)}, with_identity=False)
+    chain = EndpointQuestion({"http://a": ("a",), "http://b": ("b",), "http://c": ("c",)}, with_identity=False)
     (answer,), failures = reader(service).read([chain], 4)
     assert not failures
     assert answer.hosts == ("b",)
@@ -123,8 +124,8 @@ def test_the_next_of_a_group_is_asked_if_one_fails() -> None:
 
 def test_an_endpoint_of_several_questions_is_read_once() -> None:
     service = Service(a=DOCUMENT)
-    asked = [Question({"http://a": (name,)}, with_identity=False) for name in ("x", "y")]
-    asked.append(Question({"http://a": ()}, with_identity=True, listed=True))
+    asked = [EndpointQuestion({"http://a": (name,)}, with_identity=False) for name in ("x", "y")]
+    asked.append(EndpointQuestion({"http://a": ()}, with_identity=True, listed=True))
     readings, _none = reader(service, timeout=5).read(asked, 4)
     assert [one.hosts for one in readings] == [("x",), ("y",), ()]
     assert service.asked == ["http://a", "http://a/instance"]
@@ -132,7 +133,7 @@ def test_an_endpoint_of_several_questions_is_read_once() -> None:
 
 def test_a_group_is_given_up_after_twice_the_time() -> None:
     service = Service(**{f"e{number}": NotAccepted("refused") for number in range(50)})
-    chain = Question({f"http://e{number}": (f"h{number}",) for number in range(50)}, with_identity=False)
+    chain = EndpointQuestion({f"http://e{number}": (f"h{number}",) for number in range(50)}, with_identity=False)
     started = time.monotonic()
     readings, (failure,) = reader(service, timeout=0.8).read([chain], 1)
     assert not readings
@@ -144,8 +145,8 @@ def test_a_group_is_given_up_after_twice_the_time() -> None:
 
 def test_a_failure_says_why_and_for_whom() -> None:
     service = Service(a="[1, 2]", b='{"Events": []}')
-    asked = [Question({f"http://{name}": (name,)}, with_identity=False) for name in "ab"]
-    _none, failures = reader(service).read([*asked, Question({"https://x": ()}, False, listed=True)], 2)
+    asked = [EndpointQuestion({f"http://{name}": (name,)}, with_identity=False) for name in "ab"]
+    _none, failures = reader(service).read([*asked, EndpointQuestion({"https://x": ()}, False, listed=True)], 2)
     assert [failure.hosts for failure in failures] == [("a",), ("b",), ()]
     assert "not a JSON object" in failures[0].text
     assert "no DocumentIncarnation" in failures[1].text
@@ -162,7 +163,7 @@ def test_events_count_without_the_name_of_who_answered() -> None:
             return self
 
     asking = reader(Nameless(), timeout=2)
-    (answer,), _none = asking.read([Question({"http://a": ()}, with_identity=True)], 1)
+    (answer,), _none = asking.read([EndpointQuestion({"http://a": ()}, with_identity=True)], 1)
     assert answer.this_host is None
     assert "not the name of the VM" in asking.warnings[0]
 
@@ -229,7 +230,7 @@ def test_a_reading_without_the_name_is_not_enough_for_who_wants_the_name() -> No
 def test_what_the_cache_has_is_not_asked_for_and_not_news() -> None:
     service = Service(a=DOCUMENT, b=DOCUMENT)
     asking = reader(service, timeout=5, known=lambda endpoint, _name: KEPT if endpoint == "http://a" else None)
-    asked = [Question({f"http://{name}": (name,)}, with_identity=False) for name in "ab"]
+    asked = [EndpointQuestion({f"http://{name}": (name,)}, with_identity=False) for name in "ab"]
     readings, _none = asking.read(asked, 1)
     assert [one.read_at == KEPT.read_at for one in readings] == [True, False]
     assert service.asked == ["http://b"]
@@ -276,6 +277,16 @@ def test_a_bad_file_has_its_sentence_and_hides_no_good_one(tmp_path: Path, conte
     assert sentence in failure.text
     assert "bad.json" in failure.text
     assert failure.listed
+
+
+@pytest.mark.parametrize(("age", "is_read"), [(0, True), (55, True), (65, False), (90000, False)])
+def test_the_status_of_a_watcher_counts_for_a_minute(tmp_path: Path, age: int, is_read: bool) -> None:
+    status = {**STATUS, "read_at": iso_time(time.time() - age), "watcher": {"version": "1"}}
+    (tmp_path / "status.json").write_text(json.dumps(status))
+    readings, failures = read_files(["*.json"], tmp_path)
+    assert (len(readings), len(failures)) == ((1, 0) if is_read else (0, 1))
+    if not is_read:
+        assert "watcher that had its last good reading" in failures[0].text
 
 
 def test_a_pattern_that_matches_nothing_has_its_sentence(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kept_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
-    Journal,
     JournalError,
+    JournalFile,
     all_drained,
     begun,
     recorded,
@@ -49,12 +49,12 @@ def step(number, status, kind="command", **more):
 
 
 def test_none_is_none(path):
-    assert Journal(path).read() is None
+    assert JournalFile(path).read() is None
     assert not path.parent.exists()
 
 
 def test_a_drain_from_begin_to_close(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -75,7 +75,7 @@ def test_a_drain_from_begin_to_close(path):
 
 
 def test_what_was_found_first_stays(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     write(journal, step(1, "started", before={"running": ["nginx"]}))
     write(journal, step(1, "failed", error="no"))
@@ -85,7 +85,7 @@ def test_what_was_found_first_stays(path):
 
 
 def test_a_reboot_makes_what_is_done_uncertain(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     write(journal, step(1, "done", before={"x": 1}))
     journal.change(lambda data: all_drained(data, "t2"))
@@ -96,7 +96,7 @@ def test_a_reboot_makes_what_is_done_uncertain(path):
 
 
 def test_draining_again_what_was_being_restored_looks_anew(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     write(journal, step(1, "done", before={"x": 1}), step(2, "done", before={"x": 2}))
     journal.change(lambda data: dict(recorded(data, [{"number": 2, "status": "undone"}], "t"), state="restoring"))
@@ -106,14 +106,14 @@ def test_draining_again_what_was_being_restored_looks_anew(path):
 
 
 def test_events_are_added_once(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     data = begin(journal, events=[{"id": "a1"}, {"id": "B2"}])
     assert [event["id"] for event in data["events"]] == ["A1", "B2"]
 
 
 def test_another_run_is_refused(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal, run_id="r1")
     begin(journal, run_id="r2")
     with pytest.raises(JournalError, match=r"taken over by another run \(r2\)"):
@@ -121,7 +121,7 @@ def test_another_run_is_refused(path):
 
 
 def test_check_mode_writes_nothing(path):
-    data = begin(Journal(path, predict_only=True))
+    data = begin(JournalFile(path, predict_only=True))
     assert data["state"] == "draining"
     assert not path.parent.exists()
 
@@ -143,54 +143,54 @@ def test_what_cannot_be_understood_is_never_taken_for_nothing(path, text):
     path.parent.mkdir()
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     path.chmod(0o600)
-    for use in (Journal(path).read, lambda: begin(Journal(path)), Journal(path).close):
+    for use in (JournalFile(path).read, lambda: begin(JournalFile(path)), JournalFile(path).close):
         with pytest.raises(JournalError, match="not known what was drained"):
             use()
     assert path.read_bytes() == text.encode("utf-8", "surrogateescape")
 
 
 def test_a_link_is_not_followed(path, tmp_path):
-    begin(Journal(tmp_path / "other.json"))
+    begin(JournalFile(tmp_path / "other.json"))
     path.parent.mkdir()
     path.symlink_to(tmp_path / "other.json")
     with pytest.raises(JournalError, match="symbolic link"):
-        Journal(path).read()
+        JournalFile(path).read()
 
 
 def test_a_file_that_others_can_write_is_not_believed(path):
-    begin(Journal(path))
+    begin(JournalFile(path))
     path.chmod(0o622)
     with pytest.raises(JournalError, match="can be written by others"):
-        Journal(path).read()
+        JournalFile(path).read()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_of_somebody_else_is_not_believed(path):
-    begin(Journal(path))
+    begin(JournalFile(path))
     os.chown(path, 12345, 12345)
     with pytest.raises(JournalError, match="belongs to user id 12345"):
-        Journal(path).read()
+        JournalFile(path).read()
 
 
 def test_a_folder_for_everybody_is_refused(path):
     path.parent.mkdir()
     path.parent.chmod(0o777)
     with pytest.raises(JournalError, match="can be written by everybody"):
-        begin(Journal(path))
+        begin(JournalFile(path))
 
 
 @pytest.mark.parametrize(
     ("number", "advice"), [(errno.ENOSPC, "Make room"), (errno.EACCES, "become"), (errno.EIO, "Look at")]
 )
 def test_a_write_that_fails_leaves_the_old_one(path, monkeypatch, number, advice):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     before = path.read_text()
 
     def fail(_descriptor):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(_journal.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(JournalError, match=advice):
         write(journal, step(1, "started"))
     assert path.read_text() == before
@@ -200,13 +200,15 @@ def test_a_write_that_fails_leaves_the_old_one(path, monkeypatch, number, advice
 def test_a_path_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(JournalError, match="could not be written"):
-        begin(Journal(tmp_path / "file" / "journal.json"))
+        begin(JournalFile(tmp_path / "file" / "journal.json"))
 
 
 def test_writers_wait_for_each_other(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
-    threads = [threading.Thread(target=write, args=(Journal(path), step(number, "done"))) for number in range(1, 21)]
+    threads = [
+        threading.Thread(target=write, args=(JournalFile(path), step(number, "done"))) for number in range(1, 21)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -216,14 +218,14 @@ def test_writers_wait_for_each_other(path):
 
 def test_a_lock_that_stays_is_an_error(path, monkeypatch):
     monkeypatch.setattr(kept_file, "SECONDS_FOR_THE_LOCK", 0.2)
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     with journal.file.locked(), pytest.raises(JournalError, match="locked by another process"):
-        write(Journal(path), step(1, "started"))
+        write(JournalFile(path), step(1, "started"))
 
 
 def test_marks_are_kept_once_for_each_event(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     for at in (1.0, 2.0):
         journal.change(lambda data, at=at: _journal.marked(data, [{"event": "E0", "hosts": ["web"], "at": at}]))
@@ -232,7 +234,7 @@ def test_marks_are_kept_once_for_each_event(path):
 
 
 def test_damaged_marks_are_not_taken_for_none(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     path.write_text(json.dumps({**json.loads(path.read_text()), "marks": ["E0"]}))
     with pytest.raises(JournalError, match="parts of it are missing"):
@@ -258,7 +260,7 @@ def test_the_last_status_and_the_first_state_hold(records):
 KILLED = """
 import os, sys
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
-journal = _journal.Journal(sys.argv[1])
+journal = _journal.JournalFile(sys.argv[1])
 rename = os.rename
 os.rename = lambda old, new: os.kill(os.getpid(), 9)
 journal.change(lambda data: _journal.recorded(data, [{"number": 1, "kind": "log", "status": "started"}], "t"))
@@ -266,7 +268,7 @@ journal.change(lambda data: _journal.recorded(data, [{"number": 1, "kind": "log"
 
 
 def test_a_writer_that_is_killed_leaves_the_old_one(path):
-    journal = Journal(path)
+    journal = JournalFile(path)
     begin(journal)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     killed = subprocess.run([sys.executable, "-c", KILLED, path], env=environment, check=False, timeout=30)
@@ -279,18 +281,18 @@ def test_a_writer_that_is_killed_leaves_the_old_one(path):
 EVERY_PYTHON = """
 import sys
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_runner as _step_runner
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import Journal, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
 path = sys.argv[1]
-Journal(path).change(lambda data: begun(data, [], "r", "b", "t"))
+JournalFile(path).change(lambda data: begun(data, [], "r", "b", "t"))
 runner = _step_runner.StepRunner(path, "r")
 made = path + ".made"
 step = {"number": 1, "kind": "command", "before": None,
         "arguments": {"drain": ["touch", made], "restore": ["rm", made], "timeout": 20}}
 assert runner.drain(step, 20, final="drained")["state"] == "drained"
 open(made).close()
-step["before"] = Journal(path).read()["steps"][0]["before"]
+step["before"] = JournalFile(path).read()["steps"][0]["before"]
 assert runner.restore(step, 20, final="closed")["state"] == "restored"
-assert Journal(path).read() is None
+assert JournalFile(path).read() is None
 """
 
 

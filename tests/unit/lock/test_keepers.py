@@ -9,7 +9,11 @@ import posixpath
 import re
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path, lease_groups
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
+    group_path,
+    lease_groups,
+    windows_hosts,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +70,20 @@ def test_any_name_makes_a_plain_file_name(name):
 @given(st.lists(st.text(max_size=60), unique=True, max_size=20))
 def test_no_two_groups_share_a_file(names):
     assert len({group_path(PATH, name) for name in names}) == len(names)
+
+
+def test_windows_hosts_come_last():
+    groups = dict.fromkeys(["win-1", "win-2", "win-3", "x-9"], "")
+    assert lease_groups(groups, windows={"win-1", "win-2", "win-3"}) == {"": ["x-9", "win-1", "win-2"]}
+    variables = {
+        "a": {"ansible_connection": "psrp"},
+        "b": {"ansible_connection": "ssh"},
+        "c": {"ansible_shell_type": "powershell"},
+        "d": {},
+    }
+    assert windows_hosts(variables) == {"a", "c"}
+
+
+def test_a_path_of_windows_stays_one():
+    assert group_path("C:\\ProgramData\\x\\run.lock", "set-web").startswith("C:\\ProgramData\\x\\run.set-web-")
+    assert group_path("C:\\ProgramData\\x\\run.lock", "set-web").endswith(".lock")

@@ -21,7 +21,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._lock import upt
 from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import (
     LeaseError,
     carried_out,
-    look,
+    read_lease,
     release,
     renew,
     take,
@@ -112,7 +112,7 @@ def test_renewing_keeps_when_it_was_taken(path):
         answer = deed(path, owner(), 90, moment=at(1060))
         assert (answer["held"], answer["changed"], answer["renewed"]) == (True, False, True)
         assert (answer["holder"]["taken_at"], answer["holder"]["seconds_left"]) == ("2026-11-16T00:17:12Z", 90)
-        assert look(path, moment=at(1149.5))["holder"]["seconds_left"] == 1
+        assert read_lease(path, moment=at(1149.5))["holder"]["seconds_left"] == 1
 
 
 @pytest.mark.parametrize("later", [90, 90.01, 5000])
@@ -204,7 +204,7 @@ def test_the_same_name_does_not_make_it_the_same_run(path, other):
 
 def test_a_dead_owner_is_replaced_only_if_it_is_still_the_owner(path):
     take(path, owner(), 90, moment=at(1000))
-    dead = look(path, moment=at(1000))["holder"]
+    dead = read_lease(path, moment=at(1000))["holder"]
     answer = take(path, owner("two"), 90, replace=dead, moment=at(1001))
     assert (answer["held"], answer["renewed"], answer["took_over_from"]["reason"]) == (True, False, "dead")
     assert answer["took_over_from"]["run_id"] == "one"
@@ -226,7 +226,7 @@ def test_giving_back(path):
 def test_notes_outlive_the_lease(path):
     take(path, owner(), 90, notes=[note("web-0"), note("web-1")], moment=at(1000))
     assert release(path, owner(), moment=at(1001))["notes"] == [note("web-0"), note("web-1")]
-    assert look(path, moment=at(1002))["holder"] is None
+    assert read_lease(path, moment=at(1002))["holder"] is None
     assert take(path, owner("two"), 90, moment=at(1003))["notes"] == [note("web-0"), note("web-1")]
 
 
@@ -261,8 +261,8 @@ def test_who_has_returned_a_host_forgets_what_it_wrote_itself_also_without_the_l
         take(path, owner("three"), 90, moment=at(1004))
     answer = release(path, owner(), forget=["web-0", "web-1"], moment=at(1005))
     assert (answer["changed"], answer["notes"]) == (False, [*theirs, note("web-2")])
-    assert look(path, moment=at(1006))["notes"] == [*theirs, note("web-2")]
-    assert (look(path, moment=at(1006))["holder"] is not None) == taken_since
+    assert read_lease(path, moment=at(1006))["notes"] == [*theirs, note("web-2")]
+    assert (read_lease(path, moment=at(1006))["holder"] is not None) == taken_since
 
 
 def test_who_does_not_get_it_writes_no_notes_and_hears_them(path):
@@ -275,7 +275,7 @@ def test_who_does_not_get_it_writes_no_notes_and_hears_them(path):
 def test_a_dry_run_writes_nothing(path):
     answer = take(path, owner(), 90, notes=[note()], moment=at(1000), dry=True)
     assert (answer["held"], answer["changed"]) == (True, True)
-    assert look(path, moment=at(1000))["notes"] == []
+    assert read_lease(path, moment=at(1000))["notes"] == []
     assert not Path(path).parent.exists()
     take(path, owner(), 90, moment=at(1000))
     before = Path(path).read_bytes()
@@ -352,7 +352,7 @@ def test_a_damaged_file_is_never_a_free_lease(path, content):
         lambda: take(path, owner(), 90, replace=owner()),
         lambda: renew(path, owner(), 90),
         lambda: release(path, owner()),
-        lambda: look(path),
+        lambda: read_lease(path),
     ):
         with pytest.raises(
             LeaseError, match=r"run\.lock does not tell who has the lease\. Make sure that no run is at"
@@ -365,7 +365,7 @@ def test_a_damaged_file_is_never_a_free_lease(path, content):
 def test_the_whole_content_of_those_is_good(path):
     Path(path).parent.mkdir()
     Path(path).write_text(json.dumps({**NOW, "lease": LEASE, "notes": [note(), note(mark=mark())]}))
-    answer = look(path, moment=at(1030))
+    answer = read_lease(path, moment=at(1030))
     assert (answer["holder"]["seconds_left"], len(answer["notes"])) == (60, 2)
 
 
@@ -415,7 +415,7 @@ def test_a_full_disk_leaves_the_lease_and_the_notes_as_they_were(path, monkeypat
     assert Path(path).read_bytes() == before
     assert [file.name for file in Path(path).parent.iterdir()] == ["run.lock"]
     # What it could not renew goes on lapsing.
-    assert look(path, moment=at(1010))["holder"]["seconds_left"] == 80
+    assert read_lease(path, moment=at(1010))["holder"]["seconds_left"] == 80
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")

@@ -14,12 +14,8 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock import owner as _lock_owner
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import (
-    RunHasEnded,
-    in_words,
-    is_dead,
-    this_run,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import owner_in_words
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
 
 FORK = multiprocessing.get_context("fork")
 HOLDER = {
@@ -110,13 +106,13 @@ def test_a_process_that_is_hidden_counts_as_alive(child, monkeypatch, tmp_path):
 
 
 def test_a_record_is_shown_as_letters_only():
-    assert "\x1b" not in in_words({**HOLDER, "user": "\x1b[2J", "run_id": "a\nb"})
+    assert "\x1b" not in owner_in_words({**HOLDER, "user": "\x1b[2J", "run_id": "a\nb"})
 
 
 def test_an_owner_in_words():
-    assert in_words(HOLDER) == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z"
-    assert in_words({**HOLDER, "note": "", "seconds_left": 83}).endswith(
+    assert owner_in_words(HOLDER) == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z"
+    assert owner_in_words({**HOLDER, "note": "", "seconds_left": 83}).endswith(
         "deploy@ctl1, since 2026-11-16T00:00:00Z, for 83 seconds more"
     )
     # A liar leaves something out.
-    assert in_words({}) == "run ? of ?@? (?), since ?"
+    assert owner_in_words({}) == "run ? of ?@? (?), since ?"

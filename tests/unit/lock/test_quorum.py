@@ -115,9 +115,9 @@ def test_keepers_that_are_gone_are_named_at_once():
     for do in ("take", "renew"):
         found = judged(RENEWED, AWAY, None, do=do)
         assert found.lost_keepers == ("k1", "k2")
-        assert "Bring k1, k2 back, or name other hosts in maintenance_lock_hosts" in found.msg
+        assert "Make k1, k2 reachable again, or name other hosts in maintenance_lock_hosts" in found.msg
     # That somebody has the rest is not the reason.
-    assert "Bring k1, k2 back" in judged(BUSY, AWAY, AWAY).msg
+    assert "Make k1, k2 reachable again" in judged(BUSY, AWAY, AWAY).msg
 
 
 def test_of_two_keepers_both_are_needed_and_that_is_said():
@@ -153,7 +153,7 @@ def test_a_keeper_speaks_for_its_own_group_only():
 
 
 def test_no_keeper_is_no_lease():
-    with pytest.raises(ValueError, match="no keeper"):
+    with pytest.raises(ValueError, match="no lock host"):
         verdict("", [], {}, "take")
 
 

@@ -14,8 +14,9 @@ import sys
 
 import pytest
 import yaml
+from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import CONDITIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import policy as _policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import _CONDITIONS, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy, ruling_on
 from default_policy import DEFAULT_POLICY
 
 ROOT = pathlib.Path(_policy.__file__).parents[3]
@@ -53,12 +54,12 @@ def test_example_policies_decide_as_their_tables_say(name):
             "duration_seconds": int(duration) if duration else None,
             "description": "Host server is undergoing maintenance.",
         }
-        assert decide(event, rules)["action"] == action.strip(), words
+        assert ruling_on(event, rules)["action"] == action.strip(), words
 
 
 def test_every_condition_is_in_the_table():
     conditions = POLICIES.partition("## Conditions")[2].partition("## Examples")[0]
-    assert [row[0].strip() for row in rows(conditions)] == [*_CONDITIONS, "name"]
+    assert [row[0].strip() for row in rows(conditions)] == [*CONDITIONS, "name"]
 
 
 def test_the_playbook_runs_in_the_waves_that_are_shown(tmp_path):

@@ -145,14 +145,14 @@ def test_the_plan_at_three_in_the_morning():
     }
     plan = the_plan(fleet, drained=["web-3", "web-4"], elsewhere=lambda: {"other": ["other-host"]})
     assert render_plan(plan, 100) == [
-        "First restore what an earlier run left drained: 1 host: web-4",
+        "First return to service what an earlier run left drained: 1 host: web-4",
         "Drained by an earlier run, and still needed: 1 host: web-3",
         "Wave 1 of 3: update domain 0, due in 15:00 min (2026-11-16T00:15:00Z)",
         "  2 hosts: web-0, web-3",
         "  Reboot by Platform, event R, Scheduled, names web-0, web-3",
         '    Azure says: "Host server is undergoing maintenance."',
         "    Drain web-0, web-3, then approve it, then wait until it is over and the hosts are back, then",
-        "      restore web-0, web-3.",
+        "      return web-0, web-3 to service.",
         "    Why: rule 3, as no rule before it matches.",
         "Wave 2 of 3: update domain 1, due in 15:00 min (2026-11-16T00:15:00Z)",
         "  1 host: web-1",
@@ -164,13 +164,13 @@ def test_the_plan_at_three_in_the_morning():
         "  1 host: web-2",
         "  Reboot by Platform, event S, Scheduled, names web-2, other",
         '    Azure says: "Host server is undergoing maintenance."',
-        "    Drain web-2, then wait until it is over and the hosts are back, then restore web-2.",
+        "    Drain web-2, then wait until it is over and the hosts are back, then return web-2 to service.",
         "    Why: rule 3, as no rule before it matches.",
         "    It is not approved: it also names other (in the inventory, but not in this run: other-host), and",
         "      approving starts it for them too.",
         "Left alone: Redeploy by Platform, event D for web-6. Rule 2: it is a Redeploy, it is more than 1d",
         "  away.",
-        "Not read, so nothing is known about 1 host: web-5",
+        "Unread, so nothing is known about 1 host: web-5",
         "Nothing to do for 2 hosts: web-4, web-6",
     ]
 
@@ -184,7 +184,8 @@ def test_where_a_roll_is_before_a_wave_begins():
         "Wave 1 of 1: update domain 0, due in 1:00 min (2026-11-16T00:15:00Z)",
         "  12 hosts: web-0, web-1, web-2, web-3, web-4, web-5, web-6, web-7",
         "    and 4 more",
-        "  Reboot R: drain 12 hosts, approve, wait until it is over, restore",
+        "  Reboot R: drain 12 hosts, approve, wait until it is over, return to",
+        "    service",
     ]
     assert render_start({"wave": None, "stop": "Not begun."}, seconds) == ["Not begun."]
     many = the_plan({f"web-{n}": host(event(f"E{n}", f"web-{n}")) for n in range(30)})
@@ -262,3 +263,115 @@ def test_of_waves_that_are_due_at_once_the_first_in_the_document_goes_first():
     fleet = {"web-0": host(event("B", "web-0"), domain="0"), "web-1": host(event("a", "web-1"), domain="1")}
     assert [wave["hosts"] for wave in the_plan(fleet)["waves"]] == [["web-1"], ["web-0"]]
     assert [wave["hosts"] for wave in the_plan(fleet, drained=["web-0"])["waves"]] == [["web-0"], ["web-1"]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_up_to_three_reasons_are_told_each(count):
+    fleet = {name: {"maintenance_unread": f"reason {number}"} for number, name in enumerate(NAMES[:count])}
+    assert the_plan(fleet)["unread"] == [
+        {"hosts": [name], "why": f"reason {number}"} for number, name in enumerate(NAMES[:count])
+    ]
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_of_more_reasons_the_first_three_are_told(count):
+    fleet = {name: {"maintenance_unread": f"reason {number}"} for number, name in enumerate(NAMES[:count])}
+    told = the_plan(fleet)["unread"]
+    assert [group["why"] for group in told] == ["reason 0", "reason 1", "reason 2", "They have reasons of their own."]
+    assert told[-1]["hosts"] == NAMES[3:count]
+
+
+def test_why_a_host_was_not_read_is_what_was_kept_or_the_reading_itself_says():
+    failed = {"maintenance_status": {"msg": "no route"}}
+    fleet = {"web-0": failed, "web-1": {"maintenance_unread": "asleep", **failed}, "web-2": {"maintenance_status": 7}}
+    assert the_plan(fleet)["unread"] == [
+        {"hosts": ["web-0"], "why": "no route"},
+        {"hosts": ["web-1"], "why": "asleep"},
+        {"hosts": ["web-2"], "why": ""},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("due", "left"),
+    [
+        ("2026-11-16T00:15:00Z", 900),
+        ("2026-11-16T00:00:01Z", 1),
+        ("2026-11-16T00:00:00Z", 0),
+        ("2026-11-15T00:00:00Z", 0),
+    ],
+)
+def test_the_seconds_that_are_left(due, left):
+    (wave,) = the_plan({"web-0": host(event("E", "web-0", due=due))})["waves"]
+    assert (wave["seconds_left"], wave["events"][0]["seconds_left"]) == (left, left)
+
+
+@pytest.mark.parametrize(("told", "left"), [(77, 77), (77.9, 77), (None, None), ("77", None)])
+def test_without_a_clock_the_seconds_are_those_of_the_reading(told, left):
+    fleet = {"web-0": host({**event("E", "web-0"), "seconds_left": told})}
+    (wave,) = make_plan(fleet, fleet, POLICY)["waves"]
+    assert (wave["seconds_left"], wave["events"][0]["seconds_left"]) == (left, left)
+
+
+def test_a_wave_has_as_long_as_its_first_event_and_no_time_once_it_is_under_way():
+    later = event("L", "web-0", due="2026-11-16T00:30:00Z")
+    (wave,) = the_plan({"web-0": host(later, event("E", "web-0"))})["waves"]
+    assert (wave["seconds_left"], wave["underway"]) == (900, False)
+    (wave,) = the_plan({"web-0": host(later, event("S", "web-0", status="Started"))})["waves"]
+    assert (wave["seconds_left"], wave["underway"]) == (None, True)
+
+
+def test_a_host_of_a_wave_that_could_not_be_read_is_warned_about():
+    fleet = {"web-0": host(event("E", "web-0", "web-1")), "web-1": {}}
+    (wave,) = [wave for wave in the_plan(fleet)["waves"] if "web-1" in wave["hosts"]]
+    assert wave["warnings"][-1] == "web-1 could not be read, but another host shows an event that names it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "duration", "steps"),
+    [
+        ("Reboot", "Scheduled", None, ["drain", "approve", "wait", "restore"]),
+        ("Reboot", "Started", None, ["wait", "restore"]),
+        ("Reboot", "Suspended", None, ["drain", "approve", "wait", "restore"]),
+        ("Freeze", "Scheduled", 5, ["approve", "wait"]),
+        ("Freeze", "Started", 5, ["wait"]),
+        ("Preempt", "Scheduled", None, ["drain", "approve"]),
+        ("Terminate", "Started", None, []),
+    ],
+)
+def test_the_steps_of_an_event(kind, status, duration, steps):
+    (wave,) = the_plan({"web-0": host(event("E", "web-0", kind=kind, status=status, duration=duration))})["waves"]
+    assert wave["events"][0]["steps"] == steps
+
+
+@pytest.mark.parametrize(
+    ("resources", "status", "refused"),
+    [
+        (["web-0"], "Scheduled", []),
+        (["web-0"], "Started", []),
+        (["web-0", "x"], "Scheduled", ["E"]),
+        (["web-0", "x"], "Started", ["E"]),
+    ],
+)
+def test_refused_is_only_what_names_a_vm_that_is_no_host_of_the_run(resources, status, refused):
+    plan = the_plan({"web-0": host(event("E", *resources, status=status))})
+    assert [one["id"] for one in plan["refused"]] == refused
+
+
+def test_waves_are_counted_from_one():
+    fleet = {name: host(event(name, name), domain=name) for name in NAMES[:3]}
+    assert [(wave["number"], wave["of"]) for wave in the_plan(fleet)["waves"]] == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("resources", [["web-0"], ["web-0", "stranger"]])
+def test_what_is_left_alone_is_not_approved(resources):
+    far = event("D", *resources, kind="Redeploy", due="2026-11-21T00:00:00Z")
+    (entry,) = the_plan({"web-0": host(far)}, uncovered="allow")["ignored"]
+    assert (entry["action"], entry["approvable"], entry["steps"]) == ("ignore", False, [])
+
+
+@pytest.mark.parametrize(("kind", "word"), [("Reboot", "Reboot"), (None, "Event"), ("", "Event")])
+def test_hearsay_is_told_by_its_type(kind, word):
+    fleet = {"web-0": host(), "web-1": host(event("E", "web-0", kind=kind))}
+    (doubt,) = the_plan(fleet)["not_believed"]
+    assert doubt["why"].startswith(f"{word} E names web-0, but is shown only by hosts that it does not name.")
+    assert (doubt["hosts"], doubt["wrong"]) == (["web-0"], False)

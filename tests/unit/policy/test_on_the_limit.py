@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, read_policy, ruling_on
 
 UNITS = [("7", 7), ("7s", 7), ("7 S", 7), ("2m", 120), ("2h", 7200), ("2d", 172800), (7, 7)]
 
 
 def matches(event, **rule):
-    return decide({"type": "Freeze", **event}, read_policy([{**rule, "action": "ignore"}]))["rule"] == 1
+    return ruling_on({"type": "Freeze", **event}, read_policy([{**rule, "action": "ignore"}]))["rule"] == 1
 
 
 @pytest.mark.parametrize(("span", "seconds"), UNITS)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, decide, read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, read_policy, ruling_on
 from default_policy import DEFAULT_POLICY
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,13 +39,13 @@ rules = st.fixed_dictionaries(
 
 
 def action(event, *policy):
-    return decide({"type": "Freeze", **event}, read_policy(list(policy)))["action"]
+    return ruling_on({"type": "Freeze", **event}, read_policy(list(policy)))["action"]
 
 
 @given(events, st.lists(rules, max_size=5))
 def test_the_first_rule_that_matches_decides(event, policy):
-    decision = decide(event, read_policy(policy))
-    alone = [decide(event, read_policy([rule]))["rule"] == 1 for rule in policy]
+    decision = ruling_on(event, read_policy(policy))
+    alone = [ruling_on(event, read_policy([rule]))["rule"] == 1 for rule in policy]
     if any(alone):
         first = alone.index(True)
         assert (decision["rule"], decision["action"]) == (first + 1, policy[first]["action"])
@@ -57,15 +57,15 @@ def test_the_first_rule_that_matches_decides(event, policy):
 @given(events)
 def test_the_default_approves_a_freeze_known_to_be_short_and_drains_all_else(event):
     short = event["type"] == "Freeze" and event["duration_seconds"] is not None and event["duration_seconds"] < 10
-    assert decide(event, read_policy(DEFAULT_POLICY))["action"] == ("approve" if short else "drain")
+    assert ruling_on(event, read_policy(DEFAULT_POLICY))["action"] == ("approve" if short else "drain")
 
 
 @given(events, rules)
 def test_each_further_condition_only_narrows_a_rule(event, rule):
-    if decide(event, read_policy([rule]))["rule"]:
+    if ruling_on(event, read_policy([rule]))["rule"]:
         for key in set(rule) - {"action"}:
             wider = {other: value for other, value in rule.items() if other != key}
-            assert decide(event, read_policy([wider]))["rule"] == 1
+            assert ruling_on(event, read_policy([wider]))["rule"] == 1
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_a_mistake_is_said_in_one_sentence(policy, sentence):
 
 def test_why_is_said_in_words():
     event = {"type": "Freeze", "duration_seconds": 5, "seconds_left": 100, "source": "Platform"}
-    assert decide(event, read_policy(DEFAULT_POLICY))["why"] == (
+    assert ruling_on(event, read_policy(DEFAULT_POLICY))["why"] == (
         "rule 1 (a short freeze needs no drain): it is a Freeze, 5 s long, which is shorter than 10 s"
     )
-    assert decide({**event, "duration_seconds": 30}, read_policy(DEFAULT_POLICY))["why"] == (
+    assert ruling_on({**event, "duration_seconds": 30}, read_policy(DEFAULT_POLICY))["why"] == (
         "rule 2 (all else is drained first), as no rule before it matches"
     )
-    assert decide(event, [])["why"] == "no rule matches, and then it is drained first"
+    assert ruling_on(event, [])["why"] == "no rule matches, and then it is drained first"

@@ -16,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report import page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN, make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.record import MOST_LINES, record_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -238,3 +239,51 @@ def test_times_of_a_run_that_awx_hands_on_are_text_again():
     """ansible-core 2.19 reads `!unsafe '2026-11-16T05:40:53Z'` as a time."""
     moment = datetime.datetime(2026, 11, 16, 5, 40, 53, tzinfo=datetime.timezone.utc)
     assert plain({"hosts": {"a": {"drained_at": moment}}}) == {"hosts": {"a": {"drained_at": "2026-11-16T05:40:53Z"}}}
+
+
+def test_the_record_is_shown_newest_first_and_who_has_none_is_named():
+    lines = [
+        {"at": "2026-11-15T23:00:00Z", "what": "drain begins", "by": "run r1", "who": "eve", "where": "ctl"}
+        | {"events": ["A1"]},
+        {"at": "2026-11-15T23:01:00Z", "what": "approved", "by": "watcher of web-0", "event": "A1"},
+        {"at": 7, "what": "no line"},
+    ]
+    text = "cut off\n" + "\n".join(json.dumps(line) for line in lines)
+    record = record_of({"web-0": text, "web-1": None, "web-10": "", "web-2": None})
+    assert record["without"] == ["web-1", "web-2"]
+    assert [(line["what"], line["who"], line["events"]) for line in record["lines"]] == [
+        ("approved", "", ["A1"]),
+        ("drain begins", "eve@ctl", ["A1"]),
+    ]
+    report = make_report(["web-0"], {"web-0": host()}, None, NOW, record=record)
+    assert "No record is kept on web-1, web-2." in " ".join(report["lines"])
+    shown = render_page(report, "x.json")
+    assert "run r1 (eve@ctl)" in shown
+    assert "No record is kept on web-1" in shown
+    assert "Record</h2>" not in render_page(make_report(["web-0"], {"web-0": host()}, None, NOW), "x.json")
+
+
+def test_of_an_approval_the_record_says_by_which_document_it_was_sent_and_confirmed():
+    lines = [
+        {"at": "2026-11-15T23:00:00Z", "what": "approval begins", "events": ["A1"], "incarnation": 7},
+        {"at": "2026-11-15T23:01:00Z", "what": "approval confirmed", "event": "A1", "incarnation": 8}
+        | {"shown": "Started", "seen_at": "2026-11-15T23:00:09Z"},
+    ]
+    record = record_of({"web-0": "\n".join(map(json.dumps, lines))})
+    assert [(line["what"], line["events"], line["more"]) for line in record["lines"]] == [
+        ("approval confirmed", ["A1"], "Started at 2026-11-15T23:00:09Z: document 8"),
+        ("approval begins", ["A1"], "document 7"),
+    ]
+
+
+def test_a_record_is_text_whatever_a_host_has_written():
+    lines = [
+        {"at": HOSTILE, "what": HOSTILE, "by": [HOSTILE], "events": {"a": HOSTILE}, "step": HOSTILE}
+        | {"shown": HOSTILE, "seen_at": [HOSTILE], "incarnation": HOSTILE}
+    ] * 3
+    lines += [{"at": str(number), "what": "x" * 10_000} for number in range(MOST_LINES)]
+    record = record_of({"web-0": "\n".join([*map(json.dumps, lines), "[" * 100_000])})
+    assert len(record["lines"]) == MOST_LINES
+    shown = render_page(make_report(["web-0"], {"web-0": host()}, None, NOW, record=record), "x.json")
+    assert "<script>alert" not in shown
+    assert "x" * 1000 not in shown

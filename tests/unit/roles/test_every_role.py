@@ -36,3 +36,15 @@ def test_described_defaults_are_the_defaults(role):
 
 def test_it_has_a_readme(role):
     assert (role / "README.md").is_file()
+
+
+def test_files_in_folders_are_included_by_their_whole_path(role):
+    """Ansible looks in the folder `tasks` of the playbook first, and a user may have one of that name there."""
+    files = [file for file in (role / "tasks").rglob("*.yml") if file.parent.name != "tasks"]
+    named = [
+        (file.name, line.strip())
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "_tasks: " in line and '_tasks: "{{' not in line
+    ]
+    assert named == []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs" / "maintenance_run.schema.json").read_text())
@@ -77,3 +78,59 @@ def test_the_schema_can_fail():
         jsonschema.validate({**made, "more": 1}, SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**made, "hosts": {"a": {"state": "odd", "pass": 1, "wave": 1}}}, SCHEMA)
+
+
+def an_artifact(hosts=0, events=0, unsettled=(), left=0, outcome="over"):
+    """Of a summary with so many of each; `outcome` is that of the unsettled events."""
+    return run_artifact(
+        {
+            "hosts": {f"h{number}": {"state": "restored"} for number in range(hosts)},
+            "events": {
+                f"E{number}": {"outcome": outcome if number in unsettled else "over"} for number in range(events)
+            },
+            "left": {"drained": [f"d{number}" for number in range(left)], "failed": ["f"]},
+            "lines": ["words"],
+            "ok": True,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "events", "left"), [(0, 0, 0), (3, 2, 5), (2000, 1000, 2000), (2001, 1001, 2001), (2500, 2500, 2500)]
+)
+def test_how_much_is_left_out(hosts, events, left):
+    made = an_artifact(hosts, events, left=left)
+    assert (len(made["hosts"]), len(made["events"]), len(made["left"]["drained"])) == (
+        min(hosts, 2000),
+        min(events, 1000),
+        min(left, 2000),
+    )
+    assert made["left_out"] == {
+        "hosts": max(0, hosts - 2000),
+        "events": max(0, events - 1000),
+        "drained": max(0, left - 2000),
+        "failed": 0,
+    }
+    assert made["left"]["failed"] == ["f"]
+    assert (made["ok"], "lines" in made) == (True, False)
+
+
+@pytest.mark.parametrize("outcome", ["left alone", "refused, over", None])
+def test_events_that_are_over_are_left_out_first(outcome):
+    made = an_artifact(events=1001, unsettled={1000, 7}, outcome=outcome)
+    assert list(made["events"])[:3] == ["E7", "E1000", "E0"]
+    assert "E999" not in made["events"]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(499, 499), (500, 500), (501, 500)])
+def test_an_error_is_cut_after_five_hundred_letters(length, kept):
+    hosts = {"a": {"state": "failed", "error": "x" * length}, "b": {"state": "restored"}}
+    made = run_artifact({"hosts": hosts, "events": {}, "left": {}})
+    assert made["hosts"] == {"a": {"state": "failed", "error": "x" * kept}, "b": {"state": "restored"}}
+
+
+@pytest.mark.parametrize(("state", "is_first"), [("passed", False), ("vanished", False), ("lost", True)])
+def test_who_went_well_comes_last(state, is_first):
+    hosts = {"a": {"state": "restored"}, "b": {"state": state}}
+    made = run_artifact({"hosts": hosts, "events": {}, "left": {}})
+    assert list(made["hosts"]) == (["b", "a"] if is_first else ["a", "b"])

@@ -6,66 +6,36 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import RecordsPlace, places_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
+    Cluster,
+    RecordsPlace,
+    clusters_of,
+    places_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
+    answer_of_cluster,
     foreign_records,
     remembered_only,
     with_records,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
-from default_policy import DEFAULT_POLICY
-
-NOW = 1_794_787_200.0  # 2026-11-16T00:00:00Z
-HOSTS = ("web-0", "web-1", "web-2")
-INVENTORY = _conduct.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
-
-
-def wishes(**more):
-    return read_wishes({"policy": DEFAULT_POLICY, **more})
-
-
-def reboot(number, status="Scheduled"):
-    event = {"id": f"E{number}", "type": "Reboot", "status": status, "resources": [f"web-{number}"]}
-    return {**event, "not_before": None if status == "Started" else f"2026-11-16T00:3{number}:00Z"}
-
-
-def reading(host, events, journal=None):
-    shown = [{**one, "affects_this_host": host in one["resources"]} for one in events]
-    this_host = {"vm_name": host, "update_domain": host[-1], "resource_group": "rg", "subscription_id": "s"}
-    clock = {"boot_id": "b", "seconds": 100.0}
-    status = {"this_host": this_host, "events": shown, "read_at": "2026-11-16T00:00:00Z", "journal": journal}
-    return {"maintenance_status": {**status, "host_clock": clock}, "maintenance_delivery_group": "set"}
-
-
-def drained(*events, run="r", state="drained", **more):
-    step = {"number": 1, "kind": "command", "arguments": {}, "before": {}, "status": "done"}
-    kept = [{"id": event, "type": "Reboot"} for event in events]
-    return {"state": state, "run_id": run, "events": kept, "steps": [step], **more}
-
-
-def a_run(hosts=HOSTS, events=(), **more):
-    state = _conduct.begin("r", NOW, hosts, dict.fromkeys(HOSTS, "set"), None)
-    state = {**state, **more}
-    return _conduct.plan(state, {host: reading(host, events) for host in hosts}, wishes(), INVENTORY, NOW)
-
-
-def answers(held=True, notes=(), renewed=False, keepers=3):
-    told = {"held": held, "renewed": renewed, "notes": list(notes), "changed": True, "took_over_from": None}
-    holder = {"run_id": "other", "user": "u", "host": "h", "note": "", "taken_at": "t", "seconds_left": 9}
-    told["holder"] = None if held else {**holder, "controller": "c", "pid": 1, "process_start": "1"}
-    return {"set": dict.fromkeys(HOSTS[:keepers], told)}
-
-
-def decided(events, batch, told, state=None, **journals):
-    known = {host: reading(host, events, journals.get(host.replace("-", "_"))) for host in batch}
-    run = state or a_run(events=events)
-    return run, known, _conduct.decide(run, known, wishes(), INVENTORY, told, NOW)
-
-
-def note(host, mark=None):
-    return {"host": host, "events": ["E0"], "type": "Reboot", "run": "other", "at": NOW, "mark": mark}
+from conduct_cases import (
+    HOSTS,
+    INVENTORY,
+    NOW,
+    a_run,
+    answers,
+    begun,
+    decided,
+    drained,
+    note,
+    ordered,
+    reading,
+    reboot,
+    wishes,
+    with_reflexes,
+)
 
 
 def test_with_the_lease_the_wave_is_drained_and_the_keepers_are_told():
@@ -100,16 +70,37 @@ def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
     _run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-0")]), run)
     assert found["round"]["drain"] == []
     assert "web-0" in found["round"]["held"]["E1"]
-    # Who has read it knows better.
-    _run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))
+    # Who has read it with the lease knows better.
+    _run, _known, found = decided([reboot(1)], ["web-1", "web-2"], answers(notes=[note("web-2")]))
     assert found["round"]["drain"] == ["web-1"]
+
+
+def test_a_note_that_may_be_newer_than_the_reading_counts_too():
+    """History 14: what was read for the plan is in service, and another run has drained it since."""
+    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))
+    assert found["round"]["drain"] == []
+    assert "web-2" in found["round"]["held"]["E1"]
+    assert found["round"]["waits_for"] == ["web-2"]
+    # The next pass reads it after it has heard of the note: then nobody has drained it.
+    known = {host: reading(host, [reboot(1)]) for host in HOSTS}
+    for host in HOSTS:
+        known[host]["maintenance_status"]["read_at"] = "2026-11-16T00:00:09Z"
+    run = _conduct.plan(run, known, wishes(), INVENTORY, NOW + 9)
+    told = answers(notes=[{**note("web-2"), "heard_at": NOW + 99}])
+    found = _conduct.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    assert found["round"]["drain"] == ["web-1"]
+    assert found["calls"][0]["forget"] == ["web-2"]
+    # A second note of the same run is another one.
+    told = answers(notes=[{**note("web-2"), "at": NOW + 9}])
+    found = _conduct.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    assert found["round"]["drain"] == []
 
 
 def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
     run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-1")]))
     assert found["calls"][0]["forget"] == ["web-1"]
     # web-2 was read before this run had the lease: a young note may be newer than that.
-    assert decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))[2]["calls"][0]["forget"] == []
+    assert decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))[2]["calls"] == []
     old = {**note("web-2"), "at": NOW - 301}
     assert decided([reboot(1)], ["web-1"], answers(notes=[old]))[2]["calls"][0]["forget"] == ["web-2"]
     # Who is drained keeps it.
@@ -126,17 +117,21 @@ def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
     assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
 
 
+def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
+    """This run paused for the other one, and then found it in service."""
+    outcome = {"state": "stays drained", "wave": 1, "number_of_pass": 1}
+    run = a_run(outcomes={"web-0": outcome})
+    known = {"web-0": reading("web-0", [])}
+    orders, pause = _conduct.return_leftovers(run, known, wishes(), NOW, NOW)
+    after, _calls, _of_others = _conduct.record({**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW)
+    assert (pause, after["outcomes"]["web-0"]["state"]) == (0, "restored")
+
+
 def test_a_lease_that_was_lost_means_another_round():
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
     assert _conduct.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
     lost = _conduct.confirm_drain(run, found, answers(held=False))["round"]
     assert (lost["drain"], lost["again"], lost["later"]) == ([], True, ["web-0"])
-
-
-def ordered(events, journal, **more):
-    run, known, found = decided([reboot(0)], ["web-0"], answers())
-    known = {"web-0": {**reading("web-0", events, journal), "drain_result": {"state": "drained"}, **more}}
-    return run, _conduct.order(run, found["round"], known, wishes(), INVENTORY, NOW)
 
 
 def test_what_is_drained_by_this_run_is_marked_and_approved():
@@ -206,6 +201,51 @@ def test_a_remembered_host_without_an_event_is_returned_and_a_strange_one_told()
     assert "rm /records/1.json" in told
 
 
+def test_in_which_clusters_nodes_are_drained():
+    step = {"node": "n", "kubeconfig": "{{ path }}"}
+    known = {
+        "web-0": {"drain_steps": [{"kubernetes": step}, {"kubernetes": {**step, "host": "bastion", "context": "x"}}]},
+        "web-1": {"drain_steps": "{{ steps }}"},
+        "web-2": {"drain_steps": [{"command": {"drain": "true"}}, "odd"]},
+    }
+    given = {"{{ path }}": "/k", "{{ steps }}": [{"kubernetes": {"node": "n"}}, {"kubernetes": {"node": "m"}}]}
+    found = clusters_of(known, known.get, lambda _host, value: given.get(value, value))
+    assert found == {
+        "web-0": [Cluster("localhost", "/k", ""), Cluster("bastion", "/k", "x")],
+        "web-1": [Cluster("localhost", "", "")],
+    }
+
+
+def annotated(name, text):
+    return {"metadata": {"name": name, "annotations": {"maintenance.azure/drained": text}}}
+
+
+def test_what_a_node_remembers_counts_as_a_record():
+    text = '{"host": "web-0", "run_id": "x", "events": ["E0"], "types": ["Redeploy"], "before": {}}'
+    answer = answer_of_cluster({"resources": [annotated("n 0", text)]})
+    assert answer["unreadable"] == []
+    run = with_records(a_run(), {}, {Cluster("localhost", "/k", ""): answer})
+    (record,) = run["records"]
+    assert (record["host"], record["types"], record["run"]) == ("web-0", ["Redeploy"], "x")
+    assert record["removal"].startswith("kubectl annotate node 'n 0' maintenance.azure/drained- && ")
+    assert remembered_only(run) == ["web-0"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"host": "web-0"}', 7, None])
+def test_an_annotation_that_can_not_be_read(text):
+    answer = answer_of_cluster({"resources": [annotated("n0", text), {"metadata": None}]})
+    assert answer["records"] == []
+    assert len(answer["unreadable"]) == 2
+
+
+@pytest.mark.parametrize("result", [{"failed": True, "resources": [], "msg": "No."}, {"unreachable": True}, {}])
+def test_a_cluster_that_does_not_answer(result):
+    answer = answer_of_cluster(result)
+    assert "records" not in answer
+    run = with_records(a_run(), {"web-0": [Cluster("localhost", "", "")]}, {Cluster("localhost", "", ""): answer})
+    assert run["unasked"]["web-0"].startswith("the cluster of localhost, which a step of web-0 needs, can't be asked")
+
+
 @pytest.mark.parametrize("answer", [{"msg": "Timed out."}, {"records": [], "unreadable": ["/records/x"]}])
 def test_who_needs_a_machine_that_can_not_be_asked_is_not_drained(answer):
     run = with_records(a_run(events=[reboot(0)]), {"web-0": [PLACE]}, {PLACE: answer})
@@ -259,3 +299,133 @@ def test_a_group_that_needs_two_leases_needs_both():
     assert _conduct.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
     lost = {**renewed, "": {"web-1": answers(held=False)["set"]["web-1"]}}
     assert _conduct.confirm_drain(run, found, lost)["round"]["drain"] == []
+
+
+def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
+    run, check = begun([reboot(0), reboot(1)], answers())
+    first = run["first_wave"]
+    assert [(one["host"], one["events"], one["run"]) for one in first["notes"]] == [("web-0", ["E0"], "r")]
+    assert [(call["keeper"], call["notes"]) for call in first["calls"]] == [(host, first["notes"]) for host in HOSTS]
+    assert (check["begun"], check["reads"], check["hosts"]) == (True, [], ["web-0"])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        answers(notes=[note("web-1")]),
+        answers(notes=[note("web-0")]),
+        answers(held=False),
+        answers(keepers=1),
+        {},
+    ],
+    ids=["another run drains another host", "or this one", "it has the lease", "no majority", "nobody answered"],
+)
+def test_where_somebody_may_have_come_between_all_is_read_again(told):
+    _run, check = begun([reboot(0)], told)
+    assert (check["begun"], check["reads"]) == (True, ["web-0"])
+
+
+def test_a_lease_that_was_taken_long_before_the_wave_is_taken_anew():
+    _run, check = begun([reboot(0)], answers(), now=NOW + 20.0)
+    assert (check["begun"], check["reads"]) == (False, ["web-0"])
+    assert begun([reboot(0)], answers(), now=NOW + 19.9)[1]["begun"]
+
+
+@pytest.mark.parametrize("age", [5.0, -1.0])
+def test_what_was_not_read_just_now_is_read_again(age):
+    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    state = _conduct.plan(state, known, wishes(), INVENTORY, NOW + age)
+    assert state["first_wave"] is None or age < 0
+    assert _conduct.plan(state, known, wishes(), INVENTORY, NOW + 4.9)["first_wave"]
+
+
+def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
+    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    assert _conduct.plan(state, known, wishes(plan_only=True), INVENTORY, NOW)["first_wave"] is None
+    known["web-2"] = reading("web-2", [reboot(0)], drained("E9"))
+    assert _conduct.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
+
+
+def test_what_the_lock_hosts_know_already_they_are_not_told_again():
+    run, check = begun([reboot(0), reboot(1)], answers())
+    known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}
+    own = answers(notes=run["first_wave"]["notes"])
+    found = _conduct.decide(run, known, wishes(), INVENTORY, own, NOW, True)
+    assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
+    assert _conduct.confirm_drain(run, found, {})["round"]["drain"] == ["web-0"]
+    again = _conduct.decide(run, known, wishes(), INVENTORY, own, NOW)
+    assert [call["keeper"] for call in again["calls"]] == list(HOSTS)
+
+
+def test_without_the_early_lease_nothing_begins():
+    run, check = begun([reboot(0)], answers(held=False))
+    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
+    found = _conduct.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
+
+
+def test_what_was_told_early_and_then_not_drained_is_taken_back():
+    run, check = begun([reboot(0)], answers())
+    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
+    decision = _conduct.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    orders, _held, _calls = _conduct.order(run, decision["round"], known, wishes(), INVENTORY, NOW)
+    after, calls, of_others = _conduct.record(run, orders, decision["round"], known, 1, NOW)
+    assert [call["forget"] for call in calls] == [["web-0"]] * 3
+    assert (of_others, after["first_wave"]) == (False, None)
+
+
+def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
+    run, _check = begun([reboot(0)], answers())
+    check = _conduct.check(run, ["web-1"], wishes(), answers(), NOW)
+    assert check["stop"]
+    assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
+        (host, [], ["web-0"]) for host in HOSTS
+    ]
+
+
+def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_too_long_ago():
+    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    known["web-1"] = with_reflexes(known["web-1"])
+    state = _conduct.plan(state, known, wishes(), INVENTORY, NOW)
+    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 5)["stale"] == []
+    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 80)["stale"] == []
+    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == ["web-1"]
+    assert _conduct.check(state, ["web-0", "web-1"], wishes(), {}, NOW + 81)["stale"] == []
+    # Whatever the clock says.
+    early = {**state, "kept": {**state["kept"], "web-1": {**state["kept"]["web-1"], "seen_at": 10.0}}}
+    assert _conduct.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
+    state["kept"]["web-1"]["place"]["delivery_group"] = "another"
+    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == []
+
+
+@pytest.mark.parametrize(("journal", "drain"), [(None, ["web-0"]), (drained("E1", run="watcher of web-1"), [])])
+def test_one_that_has_drained_itself_since_counts_as_out(journal, drain):
+    events = [reboot(0), reboot(1)]
+    state = a_run(events=events)
+    known = {"web-0": reading("web-0", events)}
+    said_now = {"web-1": with_reflexes(reading("web-1", events, journal))}
+    found = _conduct.decide(state, known, wishes(), INVENTORY, answers(), NOW, read_again=said_now)
+    assert found["round"]["drain"] == drain
+    assert state["kept"]["web-1"]["seen_at"] == NOW
+
+
+def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
+    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, []) for host in HOSTS}
+    known["web-1"] = with_reflexes(known["web-1"], left=False)
+    known["web-2"] = with_reflexes(known["web-2"])
+    lines = " ".join(_conduct.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    assert "Warning: web-1 acts by itself, and can't be told that a run is there" in lines
+    assert "web-2 acts" not in lines
+
+
+@pytest.mark.parametrize(("count", "rest"), [(8, "web-7 acts by itself"), (9, "web-7 and 1 more acts by itself")])
+def test_of_them_eight_are_named(count, rest):
+    hosts = [f"web-{number}" for number in range(count)]
+    state = _conduct.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
+    known = {host: with_reflexes(reading(host, []), left=False) for host in hosts}
+    lines = " ".join(_conduct.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    assert rest in " ".join(lines.split())

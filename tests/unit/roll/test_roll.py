@@ -216,7 +216,7 @@ def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
     groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
     variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
     run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
-    stop = _conduct.check(run, batch, Wishes(continue_after_failure=go_on), 0.0)["stop"]
+    stop = _conduct.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
@@ -360,7 +360,7 @@ def test_when_a_run_is_well(state, plan, stopped, ok):
 def test_a_run_that_could_not_read_everybody_does_not_say_that_all_is_well():
     plan = empty_plan(unknown=["z"], unread=[{"hosts": ["z"], "why": "No route."}])
     summary = run_summary(RUN, {}, plan)
-    assert summary["lines"][-2:] == ["Not read, so nothing is known about z. No route.", "All is well with the others."]
+    assert summary["lines"][-2:] == ["Unread, so nothing is known about z. No route.", "All is well with the others."]
 
 
 def test_the_first_host_that_sees_an_event_start_or_end_tells_when():

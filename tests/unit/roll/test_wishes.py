@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes, read_wishes
 
 
@@ -49,3 +50,72 @@ def test_texts_do_as_well():
 def test_what_can_not_be_used_is_said(setting, complaint):
     with pytest.raises(ValueError, match=complaint):
         read_wishes(setting)
+
+
+def test_all_that_can_be_set():
+    given = {
+        "policy": [{"action": "drain"}],
+        "approve_uncovered": "allow",
+        "maintenance_max_at_once": "3",
+        "maintenance_on_failed_drain": "leave",
+        "maintenance_healthy_timeout": 7,
+        "approve_wait_timeout": 8,
+        "lease_seconds": 45,
+        "reading_holds": "12.5",
+        "drain_timeout": 9,
+        "drain_reserve": 10,
+        "maintenance_min_in_service": 2,
+        "plan_only": True,
+    }
+    assert read_wishes(given) == Wishes(
+        policy=[{"action": "drain"}],
+        uncovered="allow",
+        max_at_once="3",
+        on_failed_drain="leave",
+        plan_only=True,
+        patience=8.0,
+        healthy_timeout=7.0,
+        oldest_reading=20.0,
+        reading_holds=12.5,
+        settings=Settings(min_in_service="2", drain_timeout=9.0, reserve=10.0, uncovered="allow"),
+    )
+
+
+def test_the_defaults_of_a_run():
+    assert read_wishes({}) == Wishes(settings=Settings(drain_timeout=600.0, reserve=5.0))
+    defaults = Wishes()
+    assert (defaults.patience, defaults.healthy_timeout) == (1800.0, 600.0)
+    assert (defaults.oldest_reading, defaults.reading_holds) == (40.0, 80.0)
+    assert (defaults.continue_after_failure, defaults.plan_only) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("value", "flag"),
+    [(True, True), (False, False), ("yes", True), ("On", True), (1, True), (" true ", True)]
+    + [("no", False), ("Off", False), (0, False), ("false", False), (" ", False)],
+)
+def test_words_for_yes_and_no(value, flag):
+    assert read_wishes({"plan_only": value}).plan_only is flag
+    assert read_wishes({"maintenance_continue_after_failure": value}).continue_after_failure is flag
+    assert read_wishes({"maintenance_continue_after_failure": value}).settings.continue_after_failure is flag
+
+
+@pytest.mark.parametrize("name", ["drain_timeout", "approve_wait_timeout", "restore_timeout"])
+@pytest.mark.parametrize("value", ["0", 0, "-1", "1.5", "01", False])
+def test_seconds_are_one_or_more(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of seconds"):
+        read_wishes({name: value})
+
+
+@pytest.mark.parametrize("value", [0, "0", " 0 "])
+def test_only_the_reserve_may_be_none(value):
+    assert read_wishes({"drain_reserve": value}).settings.reserve == 0.0
+
+
+@pytest.mark.parametrize("value", ["", "5 0", "%", "50%%", "-1", "1.5"])
+def test_hosts_in_service_are_a_number_or_a_share(value):
+    if value:
+        with pytest.raises(ValueError, match="maintenance_min_in_service must be"):
+            read_wishes({"maintenance_min_in_service": value})
+    else:
+        assert read_wishes({"maintenance_min_in_service": value}).settings.min_in_service is None

@@ -77,7 +77,8 @@ def test_the_newest_mark_of_an_event_counts_in_whatever_order():
     [
         (("Reboot",), True, True),
         (("Reboot",), False, True),
-        (("Preempt",), True, False),
+        # It was cancelled: the host is only drained.
+        (("Preempt",), True, True),
         (("Preempt",), False, False),
         (("Preempt", "Reboot"), True, True),
         (("Preempt", "Reboot"), False, False),
@@ -87,6 +88,11 @@ def test_the_newest_mark_of_an_event_counts_in_whatever_order():
 def test_what_is_drained_for_a_vm_that_vanishes_holds_nobody_up(types, read, is_out):
     host = Host("web0", "set", "0", read=read, journal=drained("R0", types=types))
     assert group(roll([host], [])).is_out(host) is is_out
+
+
+def test_what_is_drained_for_a_preempt_holds_nobody_up_while_it_is_shown():
+    host = Host("web0", "set", "0", shows=("R0",), journal=drained("R0", types=("Preempt",)))
+    assert not group(roll([host], [event("R0", "web0", kind="Preempt")])).is_out(host)
 
 
 def test_a_host_that_stays_drained_keeps_the_other_domains_waiting():
@@ -174,6 +180,9 @@ def test_hosts_of_the_same_domain_are_not_in_the_way():
     assert state.in_the_way(["web0"], ["web1", "web2"]) == ["web2"]
     # What one event takes down in two domains goes alone.
     assert state.in_the_way(["web0", "web2"], ["web1"]) == ["web1"]
+    assert state.fits(["web0"], ["web1"])
+    assert not state.fits(["web0"], ["web1", "web2"])
+    assert not state.fits(["web0", "web2"], ["web1"])
 
 
 def test_a_journal_without_events_is_worked_on_as_long_as_it_says():

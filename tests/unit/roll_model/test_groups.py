@@ -48,6 +48,28 @@ def test_a_group_needs_the_leases_of_all_its_hosts():
     assert group.leases == (THE_REST, "x")
 
 
+def test_hosts_whose_names_are_numbered_beyond_nine_are_one_group():
+    places = [Place(f"h{number}", delivery_group="web") for number in range(8, 12)]
+    assert groups(*places) == {"web": ("h8", "h9", "h10", "h11")}
+
+
+def test_a_name_of_the_user_holds_for_all_that_was_joined_to_it():
+    """b is of x and shares a's placement group, so that a is of x, and c of y does not join them."""
+    places = [
+        Place("a", placement_group="p", events=("E",)),
+        Place("b", delivery_group="x", placement_group="p"),
+        Place("c", delivery_group="y", events=("E",)),
+    ]
+    assert groups(*places) == {"x": ("a", "b"), "y": ("c",)}
+    apart = [Place("a", delivery_group="y", events=("E",)), Place("b", delivery_group="x", events=("E",))]
+    assert groups(*apart) == {"y": ("a",), "x": ("b",)}
+
+
+def test_of_two_placement_groups_the_first_gives_the_name():
+    places = [Place("a", placement_group="q", events=("E",)), Place("b", placement_group="P", events=("E",))]
+    assert groups(*places) == {"placement group p": ("a", "b")}
+
+
 def domains(*places):
     return dict(group_hosts(places).domain_of)
 
@@ -65,6 +87,12 @@ def test_members_of_a_set_have_their_update_domain():
     places = [Place("a", "web", update_domain="0"), Place("b", "web", update_domain="1")]
     assert domains(*places) == {"a": "update domain 0", "b": "update domain 1"}
     assert group_hosts(places).doubtful == ()
+
+
+def test_who_is_alone_in_a_group_shares_no_update_domain():
+    found = group_hosts([Place("a", "web", update_domain="0")])
+    assert dict(found.domain_of) == {"a": "host a"}
+    assert found.doubtful == ("a",)
 
 
 def test_a_single_vm_with_a_zone_has_its_zone_and_a_member_of_a_scale_set_does_not():

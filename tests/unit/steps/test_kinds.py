@@ -14,7 +14,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_nginx as _kind_nginx
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.health import failed_check
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Host, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,7 +41,7 @@ def test_real_connections_are_counted():
             accepted = server.accept()[0]
             assert _kind_connections.count([port]) == 1
             arguments = {"ports": [port], "at_most": 0, "on_timeout": "continue"}
-            host = Host(0.2)
+            host = Machine(0.2)
             _kind_connections.drain(host, arguments, {"established": 1})
             assert "1 established connections" in host.warnings[0]
             accepted.close()
@@ -112,7 +112,7 @@ def test_a_probe_file_comes_back_as_it_was(tmp_path, there, present_means):
         path.write_bytes(b"\xff yes")
         path.chmod(0o604)
     arguments = {"path": str(path), "present_means": present_means, "content": "", "wait": 0}
-    host = Host(5)
+    host = Machine(5)
     before = _kind_probe_file.look(host, arguments)
     _kind_probe_file.drain(host, arguments, before)
     assert path.exists() is (present_means == "unhealthy")
@@ -127,36 +127,36 @@ def test_a_probe_file_comes_back_as_it_was(tmp_path, there, present_means):
 
 def test_a_probe_file_that_is_none(tmp_path):
     with pytest.raises(StepError, match="not a plain file"):
-        _kind_probe_file.look(Host(5), {"path": str(tmp_path)})
+        _kind_probe_file.look(Machine(5), {"path": str(tmp_path)})
 
 
 def test_a_wait_that_does_not_fit_is_not_begun():
     with pytest.raises(StepError, match="no time to wait 30 s"):
-        Host(5).pause(30, "for the probe")
+        Machine(5).pause(30, "for the probe")
 
 
 def test_a_daemon_that_a_command_leaves_does_not_hold_it_up():
     started = time.monotonic()
-    assert Host(20).run(["sh", "-c", "sleep 15 & echo up"]) == (0, "up")
+    assert Machine(20).run(["sh", "-c", "sleep 15 & echo up"]) == (0, "up")
     assert time.monotonic() - started < 10
 
 
 def test_a_command_that_is_too_slow_is_killed_with_all_it_started(tmp_path):
     with pytest.raises(StepError, match=r"sh did not end within 0\.5 s"):
-        Host(0.5).run(["sh", "-c", f"(sleep 2; touch {tmp_path}/late) & sleep 30"])
+        Machine(0.5).run(["sh", "-c", f"(sleep 2; touch {tmp_path}/late) & sleep 30"])
     time.sleep(2)
     assert not (tmp_path / "late").exists()
 
 
 def test_a_command_that_is_not_there():
     with pytest.raises(StepError, match="/nowhere can't be run: No such file"):
-        Host(5).run("/nowhere now")
+        Machine(5).run("/nowhere now")
 
 
 def test_health_by_port_and_command():
     with socket.create_server(("127.0.0.1", 0)) as server:
         check = {"port": server.getsockname()[1], "host": "127.0.0.1", "timeout": 1, "interval": 1}
-        assert failed_check(Host(5), check) is None
-    assert "can't be reached" in failed_check(Host(5), check)
+        assert failed_check(Machine(5), check) is None
+    assert "can't be reached" in failed_check(Machine(5), check)
     asked = {"command": "false", "timeout": 1, "interval": 1}
-    assert "false ends with exit code 1 (asked for 1 s)" in failed_check(Host(5), asked)
+    assert "false ends with exit code 1 (asked for 1 s)" in failed_check(Machine(5), asked)

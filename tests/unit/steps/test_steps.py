@@ -6,24 +6,27 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import BUILT_IN, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import (
     identity_of,
     in_short,
     numbered,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     SPECS,
-    BadSteps,
     Step,
-    checked_health,
-    checked_steps,
     fixed_waits,
     leaves_nothing,
     place_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+    BadSteps,
+    checked_health,
+    checked_steps,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
     end_of_time,
@@ -41,10 +44,31 @@ def only(item, own=None, events=()):
     return checked_steps([item], own or {}, events)[0]
 
 
-def test_every_kind_has_its_folder():
-    assert {folder.name for folder in BUILT_IN.iterdir()} == set(SPECS)
+@pytest.mark.parametrize("machine", [None, "other"])
+@pytest.mark.parametrize("half", ["drain", "restore"])
+@pytest.mark.parametrize("kind", sorted(SPECS))
+def test_every_kind_has_its_tasks(kind, half, machine):
+    arguments = {"host": machine or "web", **({"haproxy": {"host": machine}} if kind == "load_balancer" else {})}
+    folders = Folders({}, OURS, "web")
+    placed = {"drain": folders.placed_to_drain, "restore": folders.placed_to_restore}[half](kind, arguments)
+    files = {placed[name] for name in ("file", "tasks", "from_record") if placed.get(name)}
+    assert [file for file in files if not Path(file).is_file()] == []
+    assert (placed["from_record"] is not None) == (kind == "kubernetes" or (kind == "load_balancer" and bool(machine)))
+
+
+def test_every_task_file_is_of_use():
+    """One that no kind names any more, and that no other file includes, was forgotten."""
+    folders = Folders({}, OURS, "web")
+    named = {"main.yml", "finish.yml", "look.yml"}
     for kind in SPECS:
-        assert {"drain.yml", "restore.yml"} <= {file.name for file in (BUILT_IN / kind).iterdir()}
+        for arguments in ({"host": "web"}, {"host": "x", "haproxy": {"host": "x"}}):
+            for placed in (folders.placed_to_drain(kind, arguments), folders.placed_to_restore(kind, arguments)):
+                named |= {Path(placed[name]).name for name in ("file", "tasks", "from_record") if placed.get(name)}
+    for check in ("uri", "command", "port", "service"):
+        named |= {Path(path).name for path in folders.health_on_windows({check: "x"}).values()}
+    files = sorted(OURS.rglob("*.yml"))
+    named |= {word for file in files for word in re.findall(r"include_tasks: .*?(\w+\.yml)", file.read_text("utf-8"))}
+    assert {file.name for file in files} == named
 
 
 def test_defaults_are_filled_in_and_types_converted():
@@ -166,9 +190,9 @@ def test_own_folders(tmp_path):
     folders = Folders.found(["kinds"], str(tmp_path), "web")
     assert set(folders.own) == {"ring", "log"}
     assert folders.placed_to_drain("ring", {})["tasks"] == str(tmp_path / "kinds" / "ring" / "drain.yml")
-    assert folders.placed_to_drain("services", {})["file"].endswith("steps/services/drain.yml")
+    assert folders.placed_to_drain("services", {})["file"].endswith("steps/tasks/drain/on_the_host.yml")
     elsewhere = folders.placed_to_drain("load_balancer", {"haproxy": {"host": "lb1"}})
-    assert (elsewhere["file"].endswith("drain_elsewhere.yml"), elsewhere["host"]) == (True, "lb1")
+    assert (elsewhere["file"].endswith("drain/elsewhere.yml"), elsewhere["host"]) == (True, "lb1")
     with pytest.raises(BadSteps, match=r"there is no file .*restore\.yml"):
         folders.placed_to_restore("ring", {})
     with pytest.raises(BadSteps, match="no such kind here"):
@@ -243,7 +267,7 @@ def test_tasks_at_the_end_need_a_last_write():
         ("tasks", [], None),
         ("journal", [1], "drained"),
     ]
-    assert work[-1]["file"] == "finish.yml"
+    assert work[-1]["file"] == "drain/finish.yml"
 
 
 def test_nothing_to_do():
@@ -380,7 +404,7 @@ def _named(journal, number):
 
 
 def test_the_guide_names_every_kind_and_argument():
-    guide = (BUILT_IN.parents[3] / "docs" / "drain-steps.md").read_text(encoding="utf-8")
+    guide = (OURS.parents[2] / "docs" / "drain-steps.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[a-z_]+", guide))
     for kind, spec in SPECS.items():
         names = {kind, *spec}

@@ -66,6 +66,5 @@ class Connection(http.server.BaseHTTPRequestHandler):
 
 def serve(connection, peer, server):
     with contextlib.suppress(OSError), connection:
-        connection.setblocking(True)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         Connection(connection, peer, server)

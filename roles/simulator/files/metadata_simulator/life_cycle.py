@@ -56,9 +56,8 @@ class LifeCycle:
         now = self.clock.now()
         while self.next_due is not None and self.next_due <= now:
             due, event, change = self._next_change()
-            if due <= now:
-                change(event, max(due, self._settled_to))
-                self._settled_to = max(due, self._settled_to)
+            self._settled_to = max(due, self._settled_to)
+            change(event, self._settled_to)
             self.look_ahead()
         self._settled_to = now
 

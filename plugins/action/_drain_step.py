@@ -1,0 +1,27 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller half of _drain_step: watches the time, asks the host, and tells what the drain has come to."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import step_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import StepOrders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = True
+
+    @in_one_sentence
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=step_options())
+        orders = StepOrders(self, options["plan"], task_vars or {})
+        item = next(one for one in orders.plan["work"] if one["position"] == options["position"])
+        return wrap_var(orders.one(item, options))

@@ -1,0 +1,38 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action _lease_verdict: what the answers of all lock hosts mean together."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_verdict_options
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _requires_connection = False
+
+    @in_one_sentence
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=lease_verdict_options())
+        try:
+            results = {str(result[result["ansible_loop_var"]]): result for result in options["results"]}
+            found = verdict(options["group"], options["keepers"], results, options["do"])
+        except KeyError:
+            raise AnsibleActionFail(
+                "results must be those of maintenance.azure.lease in a loop over lock hosts"
+            ) from None
+        except ValueError as error:
+            raise AnsibleActionFail(f"This is no lease: {error}") from None
+        told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        lists = {"notes": list(map(dict, found.notes)), "lost_keepers": list(found.lost_keepers)}
+        return wrap_var({"changed": False, **told, **lists})

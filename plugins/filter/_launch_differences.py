@@ -1,0 +1,16 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter maintenance.azure._launch_differences. Its documentation is in _launch_differences.yml."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.launch import launch_differences
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import as_filter
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"_launch_differences": as_filter("_launch_differences", launch_differences)}

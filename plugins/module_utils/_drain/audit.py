@@ -1,0 +1,47 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The record of what was done on this host, by itself or by a run: one JSON object a line, and the system's log.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import json
+import os
+import syslog
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
+
+TAG = "azure-maintenance"
+DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
+
+
+def tell(about, what, **details):
+    """A deed of a run. `about` is {file, run_id, who, where, host}; None where nobody wants to know."""
+    if not about:
+        return False
+    by = {key: about.get(key) for key in ("host", "who", "where")}
+    return write(about.get("file"), what, time.time(), by="run %s" % about.get("run_id"), **dict(by, **details))
+
+
+def write(path, what, now, **details):
+    """Returns whether it is in the file, whose folder the role watch makes. The log has it in any case."""
+    entry = dict(details, at=iso(now), what=what)
+    line = json.dumps(entry, sort_keys=True)
+    syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
+    syslog.syslog(syslog.LOG_NOTICE, line[:4000])
+    syslog.closelog()
+    if not path:
+        return False
+    try:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            # One write, so that lines of two processes never mix.
+            os.write(descriptor, line.encode("utf-8") + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return False
+    return True

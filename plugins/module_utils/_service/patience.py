@@ -1,0 +1,251 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an answer of the metadata service is worth, and when asking again makes sense. Knows no way to send anything.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer. A watcher keeps it in memory for months:
+it imports nothing large.
+"""
+
+import collections
+import os
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import INSTANCE_TARGET
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+    LARGEST_BODY,
+    Broken,
+    NotAccepted,
+    NotResolved,
+    TimedOut,
+    TooLarge,
+)
+
+# Nobody answers a connection on a machine that is not an Azure VM: do not spend the notice on that.
+SECONDS_TO_BE_ACCEPTED = 15
+SECONDS_PER_CONNECT = 5
+# The service allows 5 requests a second to all processes of a VM together; one is left for the others.
+REQUESTS_A_SECOND = 4
+FIRST_BACKOFF = 0.5
+LONGEST_BACKOFF = 8.0
+# The instance metadata answers 404 for a short while after a VM was changed.
+NOT_THERE_YET_TRIES = 3
+# After these a POST may have been taken in all the same.
+UNCLEAR_STATUSES = (500, 502, 504)
+
+
+class ImdsError(Exception):
+    """The service gave no answer to build on. The text is for the user; `kind` is for the program.
+
+    kind is one of: not_resolved, not_accepted, timed_out, broken, busy, rejected, not_found,
+    redirect, html, too_large, not_text, too_late.
+    """
+
+    def __init__(self, kind, message, status=None):
+        super(ImdsError, self).__init__(message)
+        self.kind = kind
+        self.status = status
+
+
+# What to do about one answer: take it (kind None), ask again (retry), or give up.
+AnswerVerdict = collections.namedtuple("AnswerVerdict", "kind retry text")
+GOOD = AnswerVerdict(None, False, "")
+
+
+def judge(method, target, answer):
+    """Say whether an answer can be passed on, is worth asking again for, or ends the task."""
+    status = answer.status
+    if status in (408, 410, 429) or 500 <= status <= 599:
+        return AnswerVerdict("busy", True, "HTTP %d%s" % (status, _hint(answer)))
+    if 300 <= status <= 399:
+        where = answer.headers.get("location", "nowhere")
+        return AnswerVerdict(
+            "redirect", False, "HTTP %d, a redirect to %s, which the metadata service never sends" % (status, where)
+        )
+    if status == 404:
+        return AnswerVerdict("not_found", target == INSTANCE_TARGET, "HTTP 404 Not Found%s" % _hint(answer))
+    if not 200 <= status <= 299:
+        return AnswerVerdict("rejected", False, "HTTP %d%s" % (status, _hint(answer)))
+    if method != "GET":
+        return GOOD
+    if not answer.body.strip():
+        return AnswerVerdict("busy", True, "HTTP %d with an empty body" % status)
+    if status != 200:
+        return AnswerVerdict("rejected", False, "HTTP %d where 200 was due" % status)
+    if _is_html(answer):
+        return AnswerVerdict("html", False, "an HTML page%s" % _hint(answer))
+    return GOOD
+
+
+def _is_html(answer):
+    return answer.body.lstrip()[:1] == b"<" or "html" in answer.headers.get("content-type", "").lower()
+
+
+def _hint(answer):
+    """The start of the body, for a message: one line, short."""
+    text = " ".join(answer.body[:400].decode("utf-8", "replace").split())
+    return " (%s)" % text[:200] if text else ""
+
+
+ADVICE = {
+    "not_accepted": "Not an Azure VM, or the service is blocked: check the route to the address and the firewall.",
+    "not_resolved": "Check the spelling of the endpoint.",
+    "timed_out": "The first request ever may take two minutes: give the task a longer timeout.",
+    "broken": "Something between this host and the service cuts connections: look for a proxy or a firewall.",
+    "busy": "The service is busy or being updated, which may take 70 seconds: give the task a longer timeout.",
+    "rejected": "This is not what the service answers to a correct request: check the endpoint and the api_version,"
+    " of which auto takes one that is there.",
+    "not_found": "The address answers, but has no such page: check the endpoint.",
+    "redirect": "Something else answers here, such as a proxy or a captive portal: redirects are never followed.",
+    "html": "Something else answers at this address, such as a proxy: the service speaks JSON.",
+    "too_large": "No event document is that large: something else answers at this address.",
+    "not_text": "Something else answers at this address: the service speaks UTF-8.",
+}
+
+
+def chance():
+    """A random number from 0 to 1, without the whole of the module random."""
+    return int.from_bytes(os.urandom(4), "big") / 2.0**32
+
+
+Tried = collections.namedtuple("Tried", "answer verdict asked_to_wait")
+
+
+def outcome_of(transport, method, target, body, connect_seconds, seconds):
+    """One try, and what is to be thought of it."""
+    headers = {"Metadata": "true", "Accept": "application/json", "Connection": "close"}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    try:
+        answer = transport.send(method, target, body, headers, connect_seconds, seconds)
+    except (NotResolved, NotAccepted, Broken, TimedOut, TooLarge) as problem:
+        return Tried(None, judge_problem(problem), None)
+    return Tried(answer, judge(method, target, answer), retry_after(answer.headers))
+
+
+def judge_problem(problem):
+    if isinstance(problem, NotResolved):
+        return AnswerVerdict("not_resolved", False, "no address for that name (%s)" % problem)
+    if isinstance(problem, NotAccepted):
+        return AnswerVerdict("not_accepted", True, "no connection (%s)" % problem)
+    if isinstance(problem, TimedOut):
+        return AnswerVerdict("timed_out", False, "a connection, but no answer in time")
+    if isinstance(problem, TooLarge):
+        return AnswerVerdict("too_large", False, "a body of more than %d bytes" % LARGEST_BODY)
+    return AnswerVerdict("broken", True, "a connection that ended without an answer (%s)" % problem)
+
+
+def complaint_about(endpoint, method, target, verdict, often="", patience=""):
+    """What was asked, what came of it, and what a person can do about it."""
+    asked = "Asked %s %s%s, got %s%s.%s" % (method, endpoint, target, verdict.text.rstrip("."), often, patience)
+    return "%s %s" % (asked, ADVICE[verdict.kind])
+
+
+class Conversation:
+    """Requests to one endpoint under one deadline, repeated where that makes sense, never in a hurry."""
+
+    def __init__(self, transport, timeout, clock=time.monotonic, sleep=time.sleep, jitter=chance):
+        self.transport = transport
+        self.clock = clock
+        self.sleep = sleep
+        self.jitter = jitter
+        self.timeout = timeout
+        self.deadline = clock() + timeout
+        self.accepted_by = clock() + SECONDS_TO_BE_ACCEPTED
+        self.accepted = False
+        self.sent_at = collections.deque(maxlen=REQUESTS_A_SECOND)
+
+    def get(self, target):
+        return self._ask("GET", target, None)
+
+    def post(self, target, body, seconds_left=None):
+        """Send once. Only what certainly was not taken in is sent again; the caller resolves the rest.
+
+        `seconds_left` tells how much time there is for it, by a clock of the caller's.
+        """
+        return self._ask("POST", target, body, seconds_left)
+
+    def _ask(self, method, target, body, seconds_left=None):
+        started = self.clock()
+        tries = 0
+        while True:
+            self._wait_for_our_turn()
+            if seconds_left:
+                self._shorten(seconds_left())
+            tries += 1
+            outcome = self._try(method, target, body)
+            if outcome.verdict.kind is None:
+                return outcome.answer
+            wait = self._wait_before_next(tries, outcome.asked_to_wait)
+            limit = self._limit()
+            if not _may_ask_again(method, outcome, tries) or wait is None or self.clock() + wait > limit:
+                raise self._failure(method, target, outcome, tries, self.clock() - started)
+            self.sleep(wait)
+
+    def _shorten(self, seconds):
+        if seconds <= 0:
+            raise ImdsError("too_late", "It was too late to send it, so it was not sent.")
+        self.deadline = min(self.deadline, self.clock() + seconds)
+
+    def _try(self, method, target, body):
+        now = self.clock()
+        connect_seconds = max(0.1, min(SECONDS_PER_CONNECT, self._limit() - now))
+        outcome = outcome_of(self.transport, method, target, body, connect_seconds, max(0.1, self.deadline - now))
+        if outcome.verdict.kind not in ("not_resolved", "not_accepted"):
+            self.accepted = True
+        return outcome
+
+    def _wait_for_our_turn(self):
+        if len(self.sent_at) == REQUESTS_A_SECOND:
+            pause = self.sent_at[0] + 1 - self.clock()
+            if pause > 0:
+                self.sleep(pause)
+        self.sent_at.append(self.clock())
+
+    def _limit(self):
+        return self.deadline if self.accepted else min(self.deadline, self.accepted_by)
+
+    def _wait_before_next(self, tries, asked_to_wait):
+        """Seconds to the next try, cut so that one more try fits before the deadline; None when none does."""
+        if asked_to_wait is not None:
+            return asked_to_wait
+        backoff = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1)) * (0.75 + self.jitter() / 2)
+        left = self._limit() - self.clock()
+        return None if left <= FIRST_BACKOFF else min(backoff, left - FIRST_BACKOFF / 2)
+
+    def _failure(self, method, target, outcome, tries, spent):
+        often = "" if tries == 1 else " (last of %d tries in %d s)" % (tries, spent)
+        patience = ""
+        if outcome.asked_to_wait is not None:
+            patience = " It asked to wait %d s, longer than the timeout of %d s allows." % (
+                outcome.asked_to_wait,
+                round(self.timeout),
+            )
+        message = complaint_about(self.transport.endpoint, method, target, outcome.verdict, often, patience)
+        return ImdsError(outcome.verdict.kind, message, outcome.answer.status if outcome.answer else None)
+
+
+def _may_ask_again(method, outcome, tries):
+    kind = outcome.verdict.kind
+    if not outcome.verdict.retry or (kind == "not_found" and tries > NOT_THERE_YET_TRIES):
+        return False
+    if method != "POST":
+        return True
+    # What may have been taken in is not sent twice.
+    return kind == "not_accepted" if outcome.answer is None else outcome.answer.status not in UNCLEAR_STATUSES
+
+
+def retry_after(headers):
+    """Seconds that a Retry-After header asks for, or None."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isdigit():
+        return int(value)
+    # Imported where it is needed, which is rarely: it is large.
+    import email.utils
+
+    try:
+        return max(0, email.utils.mktime_tz(email.utils.parsedate_tz(value)) - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None

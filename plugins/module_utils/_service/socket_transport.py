@@ -1,0 +1,233 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HTTP over a plain socket: as much of it as the metadata service needs, and no large import.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import socket
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+    LARGEST_BODY,
+    Answer,
+    Broken,
+    NotAccepted,
+    NotResolved,
+    TimedOut,
+    TooLarge,
+)
+
+LARGEST_HEAD = 64 * 1024
+PIECE = 64 * 1024
+
+
+class Stale(Broken):
+    """A kept connection ended before a byte of the answer came: the service had closed it long ago."""
+
+
+class SocketTransport:
+    """`keep`: the connection is kept for the next request, where the service allows it."""
+
+    USUAL_PORT = 80
+
+    def __init__(self, endpoint, keep=False):
+        self.endpoint = endpoint
+        self.keep = keep
+        self.host, self.port = address_of(endpoint)
+        self._kept = None
+
+    def send(self, method, target, body, headers, connect_seconds, seconds):
+        deadline = time.monotonic() + seconds
+        request = self._request(method, target, body, headers)
+        kept, self._kept = self._kept, None
+        if kept:
+            try:
+                return self._exchange(kept, request, deadline, is_kept=True)
+            except Stale as problem:
+                # What may have been taken in is not sent twice.
+                if method != "GET":
+                    raise Broken(str(problem)) from None
+        return self._exchange(self._connected(connect_seconds), request, deadline)
+
+    def close(self):
+        if self._kept:
+            self._kept.close()
+            self._kept = None
+
+    def _request(self, method, target, body, headers):
+        if self.keep:
+            headers = {name: value for name, value in headers.items() if name != "Connection"}
+        return request_bytes(self.host, self.port, method, target, body, headers, self.USUAL_PORT)
+
+    def _connected(self, connect_seconds):
+        try:
+            connection = socket.create_connection((self.host, self.port), connect_seconds)
+            # A request is one piece, and nothing is gained by waiting for more.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
+        except (socket.gaierror, UnicodeError) as error:
+            raise NotResolved(str(error)) from None
+        except socket.timeout:
+            raise NotAccepted("no answer to the connection attempt") from None
+        except OSError as error:
+            raise NotAccepted(error.strerror or str(error)) from None
+
+    def _exchange(self, connection, request, deadline, is_kept=False):
+        incoming = _Incoming(connection, deadline)
+        may_keep = False
+        try:
+            connection.settimeout(_left(deadline))
+            connection.sendall(request)
+            status, fields, content, may_keep = _answer(incoming)
+            return Answer(status, fields, content, time.time())
+        except socket.timeout:
+            raise TimedOut() from None
+        except (OSError, Broken) as error:
+            if is_kept and not incoming.has_begun:
+                raise Stale(str(error)) from None
+            raise Broken(str(error) or type(error).__name__) from None
+        finally:
+            if may_keep and self.keep:
+                self._kept = connection
+            else:
+                connection.close()
+
+
+def request_bytes(host, port, method, target, body, headers, usual_port=SocketTransport.USUAL_PORT):
+    """A request as it goes over the wire."""
+    host = "[%s]" % host if ":" in host else host
+    fields = {"Host": host if port == usual_port else "%s:%d" % (host, port), "Accept-Encoding": "identity"}
+    fields.update(headers)
+    content = b"" if body is None else body.encode("utf-8")
+    if body is not None:
+        fields["Content-Length"] = len(content)
+    head = "".join("%s: %s\r\n" % field for field in fields.items())
+    return ("%s %s HTTP/1.1\r\n%s\r\n" % (method, target, head)).encode("utf-8") + content
+
+
+def answer_in(content, at):
+    """The answer in all the bytes that came; Broken where it is not whole."""
+    incoming = _Incoming(None, None)
+    incoming.waiting = content
+    incoming.more = lambda: False
+    status, fields, body, _may_keep = _answer(incoming)
+    if len(body) > LARGEST_BODY:
+        raise TooLarge()
+    return Answer(status, fields, body, at)
+
+
+class _Incoming:
+    """The bytes of one answer, as they come, until a deadline."""
+
+    def __init__(self, connection, deadline):
+        self.connection = connection
+        self.deadline = deadline
+        self.waiting = b""
+        self.has_begun = False
+
+    def more(self):
+        """Whether something came; False at the end of the connection."""
+        self.connection.settimeout(_left(self.deadline))
+        piece = self.connection.recv(PIECE)
+        self.has_begun = self.has_begun or bool(piece)
+        self.waiting += piece
+        return bool(piece)
+
+    def until(self, end, at_most, complaint):
+        """What comes before `end`."""
+        while end not in self.waiting:
+            if len(self.waiting) > at_most:
+                raise Broken(complaint)
+            if not self.more():
+                raise Broken("the answer ended early")
+        found, self.waiting = self.waiting.split(end, 1)
+        return found
+
+    def exactly(self, length):
+        while len(self.waiting) < length:
+            if not self.more():
+                raise Broken("the body ended early")
+        found, self.waiting = self.waiting[:length], self.waiting[length:]
+        return found
+
+    def rest(self):
+        while self.more():
+            if len(self.waiting) > LARGEST_BODY:
+                raise TooLarge()
+        return self.waiting
+
+
+def _left(deadline):
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise socket.timeout()
+    return left
+
+
+def _answer(incoming):
+    """Status, fields, body, and whether another answer may follow on this connection."""
+    while True:
+        head = incoming.until(b"\r\n\r\n", LARGEST_HEAD, "headers without an end")
+        version, status, fields = _head(head.decode("latin-1"))
+        # 100 Continue and its like only announce an answer.
+        if status >= 200:
+            break
+    closes = version != "HTTP/1.1" or "close" in fields.get("connection", "").lower()
+    if status in (204, 304):
+        return status, fields, b"", not closes
+    if "chunked" in fields.get("transfer-encoding", "").lower():
+        return status, fields, _chunks(incoming), not closes
+    if "content-length" not in fields:
+        return status, fields, incoming.rest(), False
+    length = _number(fields["content-length"], 10)
+    if length > LARGEST_BODY:
+        raise TooLarge()
+    content = incoming.exactly(length)
+    # Bytes that nobody has asked for: what follows would not be the answer to the next request.
+    return status, fields, content, not closes and not incoming.waiting
+
+
+def _head(text):
+    lines = text.split("\r\n")
+    words = lines[0].split(None, 2)
+    if len(words) < 2 or not words[0].startswith("HTTP/1.") or not (len(words[1]) == 3 and words[1].isdigit()):
+        raise Broken("not HTTP: %r" % lines[0][:80])
+    fields = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if colon and name == "content-length" and fields.get(name, value.strip()) != value.strip():
+            raise Broken("two lengths of one body")
+        if colon:
+            fields[name] = value.strip()
+    return words[0], int(words[1]), fields
+
+
+def _chunks(incoming):
+    content = b""
+    while True:
+        size = _number(
+            incoming.until(b"\r\n", LARGEST_HEAD, "a chunk without a length").split(b";")[0].decode("latin-1"), 16
+        )
+        if len(content) + size > LARGEST_BODY:
+            raise TooLarge()
+        if size == 0:
+            # What may follow are more headers, and an empty line.
+            while incoming.until(b"\r\n", LARGEST_HEAD, "headers without an end"):
+                pass
+            return content
+        content += incoming.exactly(size)
+        incoming.until(b"\r\n", 2, "a chunk longer than it says")
+
+
+def _number(text, base):
+    try:
+        number = int(text.strip(), base)
+    except ValueError:
+        raise Broken("no length: %r" % text[:40]) from None
+    if number < 0:
+        raise Broken("no length: %r" % text[:40])
+    return number

@@ -1,0 +1,238 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the reflexes do on this host: drain, approve, return to service, all in the journal that runs keep as well.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import contextlib
+import threading
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+    VANISHING_TYPES,
+    approval_body,
+    canonical_id,
+    parse_document,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import (
+    CONFIRMED,
+    effects_of_marks,
+    newly_confirmed,
+    with_confirmed,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+    JournalError,
+    JournalFile,
+    begun,
+    marked,
+    unmarked,
+    utc_now,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, is_known
+from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import ImdsError
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.kept_steps import kept_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import filled_in, steps_to_do
+
+SECONDS_BETWEEN_RENEWALS = 10
+SECONDS_TO_APPROVE = 20
+
+
+class NotDone(Exception):
+    """The text is for the record. It is tried again later."""
+
+
+class Deeds:
+    """`ours` is the name by which the journal knows the reflexes of this host."""
+
+    def __init__(self, settings, ours, tell, run_is_there=lambda: False):
+        self.settings = settings
+        self.ours = ours
+        # Asked between two steps: a run takes over from there.
+        self.run_is_there = run_is_there
+        # tell(what, **details) writes the record.
+        self.tell = tell
+        self.journal = JournalFile(settings["journal"])
+        self.owned = OwnedJournal(self.journal, ours)
+
+    def drain(self, event, reflex):
+        """Steps in order. Raises NotDone where one fails; what was done before it stays in the journal."""
+        steps, digest = self._steps_to_go_on_with()
+        mine, left = steps_to_do(steps, reflex.past_others)
+        if not mine:
+            raise NotDone("no step can be done by this host itself: %s" % "; ".join(left or ["there is none"]))
+        is_new = self.journal.read() is None
+        data = self.journal.change(lambda data: self._begun(data, event, reflex, left, digest))
+        if is_new:
+            self.tell("drain begins", event=event["id"], why=reflex.why)
+        done = [step["number"] for step in data["steps"] if step["status"] == "done"]
+        with self._at_work():
+            for step in mine:
+                if step["number"] not in done:
+                    self._give_way(event)
+                    self._step("drain", filled_in(step, event))
+            if not left:
+                self._runner().finish((), "drained", (), self.settings["timeout"])
+        self.tell("drained" if not left else "drained in part", event=event["id"], left=left)
+
+    def _steps_to_go_on_with(self):
+        """The steps of the list that the journal began with, whatever the user has made of it since, and its digest.
+
+        Where that list is no longer kept, what was done is undone first.
+        """
+        data, digest = self.journal.read(), self.settings["steps_digest"]
+        begun_with = (data or {}).get("steps_digest") or digest
+        if begun_with == digest:
+            return self.settings["steps"], digest
+        kept = kept_steps(self.settings["steps_dir"], begun_with)
+        if kept is not None:
+            return kept, begun_with
+        self.tell("steps have changed", list=digest, list_before=begun_with)
+        self.give_back()
+        return self.settings["steps"], digest
+
+    def _give_way(self, event):
+        if event["type"] not in VANISHING_TYPES and self.run_is_there():
+            raise NotDone("a run has come to this host, which takes over what was begun")
+
+    def _begun(self, data, event, reflex, left, digest):
+        if data is not None and data.get("run_id") != self.ours:
+            raise JournalError("The journal is by now that of a run")
+        data = begun(data, [event], self.ours, boot_id(), utc_now())
+        # What was late once is never approved, whatever is decided after a restart.
+        data["late"] = bool(data.get("late") or reflex.late)
+        data["approve"] = bool(reflex.approve and not data["late"])
+        data["left"] = left
+        data["steps_digest"] = digest
+        data.pop("returned", None)
+        return data
+
+    def tell_confirmed(self, journal, document, read_at):
+        """Of the approvals that were sent from here, also by a run, those that this reading shows to have arrived."""
+        statuses = {canonical_id(event["id"]): event["status"] for event in document["events"]}
+        effects = effects_of_marks(journal, statuses, iso(read_at), document["document_incarnation"])
+        confirmed = newly_confirmed(journal, effects)
+        if confirmed:
+            self.journal.change(lambda data: data and with_confirmed(data, confirmed), journal.get("run_id"))
+            for details in confirmed:
+                self.tell(CONFIRMED, **details)
+
+    def give_back(self, take_over=False):
+        """Undo, last first, what the journal says was done here. What was done elsewhere is left for a run."""
+        before = self.journal.read()
+        if before is None:
+            return
+        owner = before.get("run_id")
+
+        def restoring(data):
+            if data is None or data.get("run_id") != owner or (owner != self.ours and not take_over):
+                raise JournalError("The journal is by now that of another run")
+            return dict(data, state="restoring", run_id=self.ours)
+
+        # What is being done there comes to its end first.
+        data = self.owned.take(restoring)
+        elsewhere = [step for step in data["steps"] if step["status"] != "undone" and self._is_for_others(step)]
+        with self._at_work():
+            for step in reversed(data["steps"]):
+                if step["status"] != "undone" and step not in elsewhere:
+                    self._step("restore", step)
+            if elsewhere:
+                self._leave(elsewhere)
+                return
+            self.journal.close(self.ours)
+        self.tell("returned to service", events=[event.get("id") for event in data["events"]], taken_from=owner)
+
+    def _leave(self, steps):
+        texts = ["step %d (%s) is to be undone" % (step["number"], step["kind"]) for step in steps]
+        self.journal.change(lambda data: data and dict(data, left=texts, returned=True), self.ours)
+        self.tell("returned to service in part", left=texts)
+
+    def _is_for_others(self, step):
+        """Whether this host can't undo it by itself: it is another machine's, or needs a controller."""
+        inner = [one for one in step["arguments"].values() if isinstance(one, dict)]
+        here = (None, "", self.settings["name"])
+        return not is_known(step["kind"]) or any(one.get("host") not in here for one in inner)
+
+    def approve(self, event, document, vm_name, endpoint):
+        """Compare, write it down, send: in this order. Raises NotDone where it was not sent."""
+        # It costs 50 ms, which the first step need not wait for.
+        from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+
+        mark = {"event": event["id"], "at": time.time(), "hosts": [self.settings["name"]]}
+
+        def about_to_send(_text):
+            data = self.journal.change(lambda data: self._to_mark(data, mark), self.ours)
+            if data is None:
+                raise JournalError("There is no journal any more")
+            self.tell("approval begins", event=event["id"], incarnation=document["document_incarnation"])
+
+        version = self.settings["api_version"]
+        try:
+            answer = _imds.approve(
+                endpoint,
+                version,
+                None,
+                approval_body([event["id"]], version, document["document_incarnation"]),
+                SECONDS_TO_APPROVE,
+                SocketTransport,
+                about_to_send=about_to_send,
+                is_expected=lambda text: may_be_approved(parse_document(text), event, vm_name),
+            )
+        except (ImdsError, JournalError, ValueError) as error:
+            raise NotDone("%s was not approved: %s" % (event["id"], error)) from None
+        if answer["sent"]:
+            self.tell("approved", event=event["id"])
+            return
+        problem = answer["problem"]
+        if problem is None:
+            raise NotDone("%s is no longer as it was, so it was not approved" % event["id"])
+        if not problem["unclear"]:
+            self.journal.change(lambda data: data and unmarked(data, [mark]), self.ours)
+        self.tell("approval refused" if not problem["unclear"] else "approval unclear", event=event["id"])
+        raise NotDone(problem["message"])
+
+    @staticmethod
+    def _to_mark(data, mark):
+        if data is None or data["state"] != "drained":
+            raise JournalError("This host is not drained any more")
+        return marked(data, [mark], about_to_send=True)
+
+    def _step(self, direction, step):
+        try:
+            getattr(self._runner(), direction)(step, self.settings["timeout"])
+        except (StepError, JournalError) as error:
+            self.tell("step failed", step=step["number"], kind=step["kind"], direction=direction, error=str(error))
+            raise NotDone("step %d (%s) failed: %s" % (step["number"], step["kind"], error)) from None
+        self.tell("step done", step=step["number"], kind=step["kind"], direction=direction)
+
+    def _runner(self):
+        return StepRunner(self.settings["journal"], self.ours)
+
+    @contextlib.contextmanager
+    def _at_work(self):
+        """Says beside the journal that this host is worked on, so that a run waits for the end of it."""
+        over = threading.Event()
+
+        def renew():
+            while True:
+                with contextlib.suppress(JournalError):
+                    self.owned.renew()
+                if over.wait(SECONDS_BETWEEN_RENEWALS):
+                    return
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            AtWork(self.settings["journal"]).forget()

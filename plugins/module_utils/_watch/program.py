@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line of the watcher: `watch --config FILE`, in the foreground until it is told to end.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import signal
+import sys
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import (
+    BadSettings,
+    read_reflex_settings,
+    read_settings,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch, say
+
+USAGE = "Usage: watch --config FILE [--check]"
+
+
+def main(words):
+    """The exit code. `--check` only says whether the file can be used."""
+    if words[:1] == ["--notify"]:
+        # A child of the watcher's own.
+        from ansible_collections.maintenance.azure.plugins.module_utils._watch.send_notice import main as tell
+
+        return tell(read_settings(words[1]), int(words[2]), words[3], int(words[4]), say)
+    if words[:1] in (["--reflex"], ["--return"]):
+        return _react(words[1], words[0] == "--return")
+    if len(words) not in (2, 3) or words[0] != "--config" or words[2:] not in ([], ["--check"]):
+        say(USAGE)
+        return 2
+    try:
+        settings = read_settings(words[1])
+    except BadSettings as error:
+        say(str(error))
+        return 2
+    if words[2:]:
+        return 0
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _end)
+    notices = Notices(settings, words[1], sys.argv[0])
+    Watch(settings, _reader(settings), notices, ReflexStarter(settings, sys.argv[0])).run()
+    return 0
+
+
+def _react(path, only_return):
+    """A process of its own: the reflexes, or only what undoes what they have done, right now."""
+    from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
+
+    settings = read_reflex_settings(path)
+    reader = _reader(settings, keep=False)
+    return _reflex.give_back(settings, reader, say) if only_return else _reflex.main(settings, reader, say)
+
+
+def _end(_number, _frame):
+    """Wherever the program is, also in a call that takes two minutes. What is half written is removed on the way."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(0)
+
+
+def _reader(settings, keep=True):
+    endpoints = [settings["endpoint"]]
+    if endpoints == ["auto"]:
+        # Imported where it is needed, which is rarely: it is large.
+        from ansible_collections.maintenance.azure.plugins.module_utils._service.dhcp_leases import discovered_endpoints
+
+        endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
+    transports = [SocketTransport(endpoint, keep=keep) for endpoint in endpoints]
+    return Reader(transports, settings["api_version"], settings["vm_name"])

@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Send one notice: the status as it is now, signed, to one address. A process of its own, which ends after one try.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
+
+import json
+import signal
+import time
+from urllib.parse import urlsplit
+
+from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+    Broken,
+    NotAccepted,
+    NotResolved,
+    TimedOut,
+    TooLarge,
+)
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.run_mark import ended_for
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
+
+SECONDS = 10
+
+
+class NotTold(Exception):
+    """The text is for the log."""
+
+
+def notice_of(name, sequence, reason, status, now, run_until=None):
+    """The body of a notice. `status` is None before the first good reading; `run_until` while no run is at work."""
+    about = {"host": name, "sent_at": iso(now), "sequence": sequence, "reason": reason, "status": status}
+    if run_until is not None:
+        about["run_until"] = iso(run_until)
+    return json.dumps({"maintenance": about})
+
+
+def headers_of(address, name, body, now):
+    headers = {str(key): str(value) for key, value in (address.get("headers") or {}).items()}
+    headers.update({"Content-Type": "application/json", "Connection": "close"})
+    headers.update({"X-Maintenance-Host": name, "X-Maintenance-Time": str(int(now))})
+    if address.get("secret"):
+        signed = signature(address["secret"], int(now), name, body.encode("utf-8"))
+        headers["X-Maintenance-Signature"] = "sha256=" + signed
+    return headers
+
+
+def send(address, name, body, now):
+    """Raises NotTold for all but a 2xx. Redirects are not followed: the receiver is the one that was named."""
+    parts = urlsplit(address["url"])
+    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+    try:
+        transport = _transport(parts, address.get("ca_file"))
+        answer = transport.send("POST", target, body, headers_of(address, name, body, now), SECONDS, SECONDS)
+    except (NotResolved, NotAccepted, Broken) as problem:
+        raise NotTold(str(problem)) from None
+    except TimedOut:
+        raise NotTold("no answer in %d s" % SECONDS) from None
+    except TooLarge:
+        return
+    if not 200 <= answer.status <= 299:
+        raise NotTold("it answered %d" % answer.status)
+
+
+def _transport(parts, ca_file):
+    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
+    if parts.scheme == "http":
+        return SocketTransport("http://%s:%d" % (host, parts.port or 80))
+    return _tls_transport(ca_file)("https://%s:%d" % (host, parts.port or 443))
+
+
+def _tls_transport(ca_file):
+    # It costs 20 ms, which an address without TLS need not pay.
+    import ssl
+
+    class TlsTransport(SocketTransport):
+        USUAL_PORT = 443
+
+        def _connected(self, connect_seconds):
+            connection = super(TlsTransport, self)._connected(connect_seconds)
+            try:
+                context = ssl.create_default_context(cafile=ca_file)
+                return context.wrap_socket(connection, server_hostname=self.host)
+            except OSError as error:
+                connection.close()
+                raise NotAccepted("TLS: %s" % (error.strerror or error)) from None
+
+    return TlsTransport
+
+
+def main(settings, number, reason, sequence, say):
+    """The exit code: 0 only if the receiver has it."""
+    # Names that take their time to be looked up are no matter of a socket.
+    signal.alarm(2 * SECONDS)
+    address, now = settings["notify"][number], time.time()
+    try:
+        with open(settings["status_file"], "rb") as status_file:
+            status = json.loads(status_file.read().decode("utf-8"))
+    except (OSError, ValueError):
+        status = None
+    ended = ended_for(path_beside(settings["status_file"]), now)
+    run_until = now - ended if ended is not None and ended < 0 else None
+    try:
+        send(address, settings["name"], notice_of(settings["name"], sequence, reason, status, now, run_until), now)
+    except NotTold as error:
+        say("%s could not be told: %s" % (address["url"].partition("?")[0], error))
+        return 1
+    return 0

@@ -1,0 +1,93 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The work is done by the action plugin of the same name.
+
+DOCUMENTATION = r"""
+module: _host_state
+short_description: "[INTERNAL] What is planned for a host, and what its journal says"
+version_added: 0.1.0
+author: maintenance.azure contributors (@maintenance-azure)
+description:
+  - "[INTERNAL] Does in one task what M(maintenance.azure.scheduled_event_info) with C(affecting=any) and
+    M(maintenance.azure.drain_journal) do in two. Of the events it returns those that name the VM; those of others,
+    which every VM of the group shows, are kept once for the whole run."
+  - It is how the playbook C(maintenance.azure.drain_then_approve) reads. In a playbook of your own use those.
+  - Options that are not given are taken from the variables C(maintenance_endpoint), C(maintenance_api_version) and
+    C(drain_journal).
+extends_documentation_fragment:
+  - maintenance.azure._attributes
+  - maintenance.azure._service
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  journal:
+    description: Path of the journal on the host.
+    type: str
+    default: /var/lib/azure-maintenance/journal.json
+  this_host:
+    description: >-
+      What an earlier reading of this run told in C(this_host). Then the service is asked for events alone, which is one
+      request less.
+    type: dict
+  reads:
+    description: >-
+      Where the hosts that are to be read are listed, such as C(ansible_play_batch), or C(__check.hosts) of a result.
+      Any other host is asked nothing, and keeps its C(maintenance_status). By default every host is read.
+    type: str
+    default: ""
+  of:
+    description: >-
+      The host that this task is delegated to, where it is read for another one. Its variables are used, and the mark of
+      the run is left there.
+    type: str
+seealso:
+  - module: maintenance.azure.scheduled_event_info
+  - module: maintenance.azure.drain_journal
+"""
+
+EXAMPLES = r"""
+- name: Ask each host what is planned and what an earlier run left behind
+  maintenance.azure._host_state:
+  register: maintenance_status
+"""
+
+RETURN = r"""
+events:
+  description: As in M(maintenance.azure.scheduled_event_info), whose other values are returned too.
+  type: list
+  elements: dict
+  returned: success
+journal:
+  description: What the journal holds, or null where there is none. It is returned also where the reading failed.
+  type: dict
+  returned: always
+run_mark:
+  description: >-
+    Whether the host has C(reflexes), and whether the mark of the run could be C(left) there.
+  type: dict
+  returned: always
+journal_problem:
+  description: Why the journal could not be read, or nothing.
+  type: str
+  returned: always
+host_clock:
+  description: >-
+    The host's own time before it was asked. C(boot_id) is the boot it is in, C(seconds) those since then; where it does
+    not tell a boot, by its clock.
+  type: dict
+  returned: always
+other_events_in:
+  description: The name under which the run keeps the whole document.
+  type: str
+  returned: success
+document_sha256:
+  description: By what the event document is known again.
+  type: str
+  returned: success
+"""

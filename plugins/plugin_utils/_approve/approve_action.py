@@ -1,0 +1,282 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the actions share that approve events: options in, result out; what is decided, is decided elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import typing as t
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.utils.display import Display
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
+    DRAINED_VARIABLES,
+    drained_vms,
+    never_told,
+    not_shown,
+    ready_hosts,
+    unmarked_hosts,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import shown_status
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    DocumentReading,
+    Unanswered,
+    Unreachable,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
+
+
+class ApproveAction(WaitAction):
+    """Base of the actions that approve events."""
+
+    def approve(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The result of scheduled_event_approve for the arguments of the task."""
+        options = self.checked_wait(approve_options())
+        if options["drained"] is None:
+            options["drained"] = [task_vars["inventory_hostname"]]
+        return _Approval(self, options, task_vars).result()
+
+
+class _Approval:
+    """One host's part, from checked options to a result."""
+
+    def __init__(self, action: ApproveAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
+        self.action = action
+        self.options = options
+        self.task_vars = task_vars
+        # Who talks to the service: with delegate_to it is not the host that the task is for.
+        self.sender = str(action._task.delegate_to or task_vars["inventory_hostname"])
+
+    def result(self) -> dict[str, t.Any]:
+        service = HostService(self.action, self.options, self.task_vars)
+        service.marking = self._marking()
+        approver = Approver(
+            service=service,
+            election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self.action._task.check_mode),
+            sender=self.sender,
+            # The same for all hosts, also where each of them has included the task for itself.
+            task=self.action._task.get_path() or self.action._task._uuid,
+            wanted=self.options["event_ids"],
+            drained=self._drained_vms,
+            others=self._vms_of_the_batch,
+            timeout=self.options["timeout"],
+            not_shown=self._not_shown,
+            unmarked=self._unmarked,
+            decided_on=self._decided_on(service),
+            first_sender=self._first_senders(),
+            in_a_roll=service.marking is not None,
+            decided_at={canonical_id(mark["event"]): float(mark["at"]) for mark in self.options["marks"]},
+            allow_uncovered=self.options["uncovered"] == "allow",
+            insist=self.options["leader"] == "self",
+            predict_only=self.action._task.check_mode,
+            mind_lost_answers=self.options["wait_for"] != "nothing",
+        )
+        try:
+            with ending_with_the_run() if service.marking else contextlib.nullcontext():
+                approval = approver.run()
+        except Unreachable as error:
+            raise AnsibleConnectionFailure(str(error)) from error
+        except Unanswered as error:
+            raise AnsibleActionFail(str(error)) from error
+        failures = [refusal["reason"] for refusal in approval.refused] + approval.problems
+        wait = self._wait(service, approver.reading, approval)
+        if wait and not failures:
+            failures = list(filter(None, [wait.until_reached()]))
+        last = wait.reading if wait else approver.reading
+        return self._result(approval, failures, approver.reading, last)
+
+    def _marking(self) -> dict[str, t.Any] | None:
+        """In a roll: what the host writes down and compares in the same command in which it sends."""
+        options = self.options
+        if not options["marks"]:
+            return None
+        for name in ("journal", "run_id", "fence"):
+            if not options[name]:
+                raise AnsibleActionFail(f"marks need {name} as well")
+        fence = complete_fence(options, self.action.api_versions(self.task_vars))
+        marks = plain(options["marks"])
+        return {"journal": options["journal"], "run_id": options["run_id"], "fence": fence, "marks": marks}
+
+    def _decided_on(self, service: HostService) -> DocumentReading | None:
+        """What this run has read last, if that is what is to be judged. Without it, the host is read once more."""
+        if not self.options["reading"] or self.options["vm_name"] is not None:
+            return None
+        return service.earlier_reading(plain(self.task_vars.get("maintenance_status")))
+
+    def _first_senders(self) -> dict[str, str]:
+        """Event -> the first of its hosts that is still there. The others need not be asked who they are."""
+        batch = self.task_vars.get("ansible_play_batch", [])
+        found: dict[str, str] = {}
+        for mark in self.options["marks"]:
+            found.update((canonical_id(mark["event"]), str(host)) for host in mark["hosts"][:1] if host in batch)
+        return found
+
+    @functools.cached_property
+    def _unmarked_hosts(self) -> dict[str, list[str]]:
+        marks, variable = plain(self.options["marks"]), self.options["marks_in"]
+        if not marks or not variable:
+            return {}
+        hosts = sorted({str(host) for mark in marks for host in mark["hosts"]} - {self.sender})
+        results = {
+            host: plain(own.get(variable))
+            for host, own in needed_vars(hosts, self.task_vars["hostvars"], (), texts=(variable,)).items()
+        }
+        return unmarked_hosts(marks, self.sender, results, self.options["run_id"])
+
+    def _unmarked(self) -> dict[str, list[str]]:
+        return self._unmarked_hosts
+
+    def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
+        try:
+            return needed_vars(hosts, self.task_vars["hostvars"], (*NAME_VARIABLES, *more), texts=DRAINED_VARIABLES)
+        except ValueError as error:
+            raise AnsibleActionFail(f"drained: {error}") from None
+
+    @functools.cached_property
+    def _drained_hosts(self) -> tuple[list[str], dict[str, dict[str, t.Any]]]:
+        """Who is ready by what the user and the journals say, and the variables of these hosts."""
+        journals = self.options["journals"]
+        drained = [str(host) for host in self.options["drained"]]
+        # Nobody else: then nothing of this host's variables matters, and they take time.
+        needed = [*drained, self.sender] if journals or set(drained) - {self.sender} else []
+        host_vars = self._variables_of(needed, *filter(None, [journals]))
+        return ready_hosts(drained, host_vars, journals), host_vars
+
+    def _drained_vms(self, reading: DocumentReading) -> list[str]:
+        drained, host_vars = self._drained_hosts
+        return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name)
+
+    def _hints(self) -> list[str]:
+        hosts = never_told(*self._drained_hosts, self.sender)
+        if not hosts:
+            return []
+        hint = (
+            f"In drained, but not known to be any VM: {some_of(hosts)}. Read them before, so that they have a"
+            " maintenance_status, or give them the variables resource_group and subscription_id."
+        )
+        return [hint]
+
+    def _not_shown(self, reading: DocumentReading) -> dict[str, list[str]]:
+        """Where journals are looked at, the readings are as well: both were made by the run that asks."""
+        if not self.options["journals"]:
+            return {}
+        drained, host_vars = self._drained_hosts
+        others = [host for host in drained if host != self.sender]
+        return not_shown(others, host_vars, [event["id"] for event in reading.status["events"]])
+
+    def _vms_of_the_batch(self) -> dict[str, str]:
+        """VM names of the hosts that may still run this task after us; none where it runs only here."""
+        if self.action._task.run_once or self.action._task.delegate_to or self.options["leader"] == "self":
+            return {}
+        batch = [str(host) for host in self.task_vars.get("ansible_play_batch", []) if host != self.sender]
+        return {host: vm_name_of(host, variables) for host, variables in self._variables_of(batch).items()}
+
+    def _wait(self, service: HostService, reading: DocumentReading, approval: Approval) -> Wait | None:
+        event_ids = list(dict.fromkeys([*approval.leaders, *approval.already_started]))
+        if self.options["wait_for"] not in ("started", "finished") or not event_ids or self.action._task.check_mode:
+            return None
+        return Wait(
+            service=service,
+            reading=reading,
+            complaints=Complaints(self.sender, Display().display),
+            goal=self.options["wait_for"],
+            event_ids=event_ids,
+            wait_timeout=self.options["wait_timeout"],
+            read_timeout=self.options["timeout"],
+            tell=Display().display,
+            is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
+        )
+
+    def _result(
+        self, approval: Approval, failures: list[str], decided_on: DocumentReading, last: DocumentReading
+    ) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = {
+            "changed": bool(approval.approved),
+            "endpoint": last.status["endpoint"],
+            "approved": approval.approved,
+            "already_started": approval.already_started,
+            "gone": approval.gone,
+            "refused": approval.refused,
+            "leaders": approval.leaders,
+            "times": approval.times,
+            "events": self._events(last),
+            "problems": failures,
+            "msg": self._sentence(approval, failures),
+        }
+        warnings = self.action.version_warnings(self.options, self.task_vars)
+        if warnings:
+            result["warnings"] = warnings
+        if approval.left_to:
+            result["left_to"] = approval.left_to
+        if approval.refused_by_host:
+            result["refused_by_host"] = approval.refused_by_host
+        if failures:
+            result["failed"] = True
+        hints = self._hints() if approval.refused else []
+        if hints:
+            result["warnings"] = hints
+        if self.action._task.diff:
+            result["diff"] = self._diff(approval, decided_on, last)
+        return result
+
+    def _events(self, reading: DocumentReading) -> list[EventData]:
+        """The events that name this VM or were asked for."""
+        asked = {canonical_id(event_id) for event_id in self.options["event_ids"] or ()}
+        return [
+            {**event, "affects_this_host": names_host(event, reading.vm_name)}
+            for event in reading.status["events"]
+            if names_host(event, reading.vm_name) or canonical_id(event["id"]) in asked
+        ]
+
+    def _sentence(self, approval: Approval, failures: list[str]) -> str:
+        approved = "Would approve" if self.action._task.check_mode else "Approved"
+        parts = [f"{approved} {', '.join(approval.approved)}"] if approval.approved else []
+        parts += [
+            f"{event_id} {'would be' if self.action._task.check_mode else 'was'} approved by {leader}"
+            for event_id, leader in approval.leaders.items()
+            if event_id not in approval.approved
+        ]
+        parts += [
+            f"{event_id} could not be approved from here and is left to {', '.join(others)}"
+            for event_id, others in approval.left_to.items()
+        ]
+        if approval.already_started:
+            parts.append(f"Already started: {', '.join(approval.already_started)}")
+        if approval.gone:
+            parts.append(f"No longer listed: {', '.join(approval.gone)}")
+        if approval.refused:
+            parts.append("Refused: " + "; ".join(refusal["reason"] for refusal in approval.refused))
+        parts += failures[len(approval.refused) :]
+        return ". ".join(part.rstrip(".") for part in parts) if parts else "Nothing to approve"
+
+    def _diff(self, approval: Approval, decided_on: DocumentReading, last: DocumentReading) -> dict[str, str]:
+        lines: dict[str, list[str]] = {"before": [], "after": []}
+        for event_id, status in self._statuses_before(approval, decided_on).items():
+            seen = shown_status(event_id, last.status["events"])
+            if event_id in approval.approved and seen == "Scheduled":
+                seen = "Scheduled, approved"
+            lines["before"].append(f"{event_id}: {status}\n")
+            lines["after"].append(f"{event_id}: {seen}\n")
+        return {name: "".join(text) for name, text in lines.items()}
+
+    def _statuses_before(self, approval: Approval, decided_on: DocumentReading) -> dict[str, str]:
+        statuses = {event["id"]: event["status"] for event in self._events(decided_on)}
+        # What we started was Scheduled, even if the reading that told us that it arrived says Started.
+        return {**statuses, **dict.fromkeys(approval.approved, "Scheduled")}

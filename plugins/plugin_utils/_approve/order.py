@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role approve does on one host: what is written down, sent and waited for. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections.abc import Mapping, Sequence
+
+Options = dict[str, t.Any]
+# The variable in which each host of the batch keeps the journal with its marks.
+MARKED = "approve_mark"
+
+
+@dataclasses.dataclass(frozen=True)
+class ApproveOrder:
+    host: str
+    # To be approved as soon as all that they name are drained, and without a drain.
+    ids: list[str]
+    undrained_ids: list[str]
+    wait_ids: list[str]
+    # The hosts that may be ready.
+    drained: list[str]
+    marks: list[dict[str, t.Any]]
+    run_id: str
+    journal: str
+    uncovered: str
+    wait_timeout: t.Any
+    # What a roll knew when it gave the order, or nothing.
+    fence: dict[str, t.Any] | None
+    # Where the service is asked, as the user has it.
+    service: Options
+
+    @property
+    def is_alone(self) -> bool:
+        """In a roll, whether the events name no other host of the run: then it is marked by the command that sends."""
+        return bool(self.fence) and {str(host) for mark in self.marks for host in mark["hosts"]} == {self.host}
+
+    def mark_options(self) -> Options:
+        """The options of drain_journal: before anything is sent, the next run is told what may start at any moment."""
+        options = {
+            "path": self.journal,
+            "state": "mark" if self.marks and (self.ids or self.fence) else "read",
+            "marks": self.marks,
+            "run_id": self.run_id,
+            **self.service,
+        }
+        if self.fence:
+            first = {str(mark["hosts"][0]) for mark in self.marks}
+            # Who sends asks the service right before that anyway.
+            asked: Options = {"events": []} if first == {self.host} else {}
+            options["fence"] = {**self.fence, "drained": bool(self.ids), **asked}
+        return options
+
+    def parts(self) -> list[Options]:
+        """The options of scheduled_event_approve: for what was drained, and for what needs no drain."""
+        both = ((self.ids, True), (self.undrained_ids, False))
+        return [self._part(ids, drained) for ids, drained in both if ids]
+
+    def _part(self, ids: list[str], drained: bool) -> Options:
+        options = {
+            "event_ids": ids,
+            "drained": self.drained,
+            "uncovered": self.uncovered,
+            # Not waited for here, but a value that can't be used must be noticed before anything is sent.
+            "wait_timeout": self.wait_timeout,
+            "journal": self.journal,
+            "run_id": self.run_id,
+            "reading": bool(self.fence),
+            **self.service,
+        }
+        # Where nobody has to be drained, all of them are ready.
+        if drained and not self.is_alone:
+            options["journals"] = MARKED
+        if self.fence:
+            options["marks"] = [mark for mark in self.marks if mark["event"] in ids]
+            options["fence"] = {**self.fence, "drained": drained, "events": ids}
+            if not self.is_alone:
+                options["marks_in"] = MARKED
+        return options
+
+    def unsent(self, sent: Sequence[Mapping[str, t.Any]]) -> list[str]:
+        """In a roll, what was to be approved, and neither was sent by anybody of this run nor has begun."""
+        if not self.fence:
+            return []
+        begun = {
+            event for one in sent for name in ("leaders", "already_started", "gone") for event in one.get(name) or ()
+        }
+        return [mark["event"] for mark in self.marks if mark["event"] not in begun]
+
+    def wait_options(self, unsent: Sequence[str], vm_name: str | None) -> Options:
+        """The options of scheduled_event_wait. In a roll nobody waits for what was not sent: it gets another turn."""
+        options = {
+            "event_ids": [event for event in self.wait_ids if event not in unsent],
+            "wait_timeout": self.wait_timeout,
+            **self.service,
+        }
+        if vm_name:
+            options["vm_name"] = vm_name
+        if self.fence:
+            options.update(journal=self.journal, run_id=self.run_id)
+        return options

@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a restart must not lose, as plain data and back. Pure.
+
+Times are those of the day. What was kept is no more believed than a notice: it only says whom to expect.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    BadReading,
+    canonical_id,
+    known_of_status,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardEvent, HeardHost, Now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import is_name
+
+VERSION = 1
+_OF_A_HOST = ("group", "vm_name", "newest", "read_at", "events", "drained", "is_silent", "odd_clock")
+
+
+def to_keep(ledger: Ledger) -> dict[str, t.Any]:
+    return {
+        "version": VERSION,
+        "hosts": {host.name: {key: getattr(host, key) for key in _OF_A_HOST} for host in ledger.hosts.values()},
+        "events": [
+            {"event": event.last, "told_by": list(event.told_by), "group": event.group, "attempt": event.attempt}
+            for event in ledger.events.values()
+        ],
+    }
+
+
+def take_up(ledger: Ledger, kept: t.Any, now: Now) -> None:
+    """Raises ValueError for what is no such data."""
+    if not isinstance(kept, dict) or kept.get("version") != VERSION:
+        raise ValueError("it was not written by this version")
+    try:
+        hosts = [_host(name, about, now) for name, about in kept["hosts"].items() if is_name(name)]
+        events = [_event(about, {host.name for host in hosts}) for about in kept["events"]]
+    except (KeyError, TypeError, AttributeError, BadReading) as error:
+        raise ValueError(f"it is damaged: {error!r}") from None
+    for host in hosts:
+        ledger.restore_host(host)
+    for event in events:
+        ledger.restore_event(event, now)
+
+
+def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
+    odd_clock = about["odd_clock"]
+    return dataclasses.replace(
+        HeardHost(name, str(about["group"]), now.steady, str(about["vm_name"])),
+        newest=_pair(about["newest"]),
+        read_at=None if about["read_at"] is None else float(about["read_at"]),
+        events={str(event_id): bool(is_named) for event_id, is_named in about["events"].items()},
+        drained=bool(about["drained"]),
+        is_silent=bool(about["is_silent"]),
+        odd_clock=None if odd_clock is None else _pair(odd_clock),
+    )
+
+
+def _event(about: dict[str, t.Any], hosts: set[str]) -> HeardEvent:
+    (known,) = known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
+    told_by = dict.fromkeys((name for name in about["told_by"] if name in hosts), known)
+    return HeardEvent(
+        canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])
+    )
+
+
+def _pair(value: t.Any) -> tuple[float, int]:
+    sent_at, sequence = value
+    return float(sent_at), int(sequence)

@@ -1,0 +1,173 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Talk to the metadata service of a Windows host: one exchange of bytes is a deed, the patience is that of imds.py."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import time
+import typing as t
+from collections.abc import Mapping
+
+from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
+from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
+from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import (
+    answer_in,
+    request_bytes,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import (
+    DeedResult,
+    DeedsFailed,
+    WindowsDeed,
+    unexpected,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_machine import (
+    Changed,
+    JustHeard,
+    Look,
+    WindowsMachine,
+)
+
+LARGEST_ANSWER = _wire.LARGEST_BODY + 128 * 1024
+# As in curl.py: who this VM is, is asked along with the events.
+SECONDS_TO_ASK_ALONG = 5
+
+
+class DeedTransport:
+    """What imds.py calls a transport."""
+
+    def __init__(self, machine: WindowsMachine, endpoint: str, with_instance: bool) -> None:
+        self.machine = machine
+        self.endpoint = endpoint
+        self.address, self.port = address_of(endpoint)
+        self.ask_along = _targets.INSTANCE_TARGET if with_instance else None
+        self.kept: dict[str, _wire.Answer] = {}
+        # What was taken without asking for it. Where it will not do, the service is asked.
+        self.taken: set[str] = set()
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: str | None,
+        headers: Mapping[str, str],
+        connect_seconds: float,
+        seconds: float,
+    ) -> _wire.Answer:
+        if target in self.kept:
+            return self.kept.pop(target)
+        deed = self._deed(method, target, body, headers, connect_seconds, seconds)
+        if method == "POST":
+            sent = self.machine.write(deed)[0]
+            self.machine.has_sent = True
+            return _answer(sent)[0]
+        along, self.ask_along = self.ask_along, None
+        place = self.endpoint + target
+        known = self._known(place)
+        if known is not None:
+            self.machine.look = Look(deed, place, _body_digest(known))
+            return answer_in(known, time.time())
+        sends = [deed]
+        if along and along != target:
+            sends.append(self._deed(method, along, None, headers, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG)))
+        found = self.machine.fetch(*sends)
+        answer, content = _answer(found[0])
+        if answer.status == 200:
+            self.machine.look = Look(deed, place, _body_digest(content))
+            _learn(self.machine, place, content)
+        if along and len(found) > 1 and not found[1].get("problem"):
+            self.kept[along] = _answer(found[1])[0]
+        return answer
+
+    def _known(self, place: str) -> bytes | None:
+        """What the service has just said, or said last."""
+        if place in self.taken:
+            return None
+        self.taken.add(place)
+        heard = self.machine.heard
+        if heard and heard.place == place:
+            return heard.content
+        return self.machine.remembered(place) if self.machine.foresees and self.machine.seen.knows(place) else None
+
+    def _deed(
+        self,
+        method: str,
+        target: str,
+        body: str | None,
+        headers: Mapping[str, str],
+        connect_seconds: float,
+        seconds: float,
+    ) -> WindowsDeed:
+        request = request_bytes(self.address, self.port, method, target, body, headers)
+        return {
+            "deed": "send",
+            "address": self.address,
+            "port": self.port,
+            "request": base64.b64encode(request).decode(),
+            "connect_ms": int(connect_seconds * 1000),
+            "total_ms": int(seconds * 1000),
+            "largest": LARGEST_ANSWER,
+        }
+
+
+def _answer(result: DeedResult) -> tuple[_wire.Answer, bytes]:
+    """The answer of the service and its bytes, or the exception that says why there is none."""
+    problem, said = result.get("problem"), str(result.get("said") or "")
+    if problem == "not_resolved":
+        raise _wire.NotResolved(said)
+    if problem == "not_accepted":
+        raise _wire.NotAccepted(said)
+    if problem == "too_large":
+        raise _wire.TooLarge()
+    if problem not in (None, "timed_out", "broken"):
+        raise DeedsFailed(unexpected(f"{problem}: {said}"))
+    try:
+        content = base64.b64decode(result.get("answer") or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise DeedsFailed(unexpected("the answer of its service is cut off")) from None
+    if problem == "timed_out":
+        raise _wire.TimedOut()
+    if problem == "broken":
+        raise _wire.Broken(said or "the connection ended")
+    return answer_in(content, time.time()), content
+
+
+def just_heard(machine: WindowsMachine, changed: Changed) -> JustHeard | None:
+    """What the look before a write has shown, if that is a document."""
+    clock = machine.clock.heard
+    if changed.look is None or changed.look.get("problem") or machine.look is None or clock is None:
+        return None
+    try:
+        answer, content = _answer(changed.look)
+    except (_wire.Broken, _wire.TooLarge):
+        return None
+    if answer.status != 200:
+        return None
+    _learn(machine, machine.look.place, content)
+    return JustHeard(clock, machine.look.place, content)
+
+
+def _learn(machine: WindowsMachine, place: str, content: bytes) -> None:
+    if machine.clock.heard:
+        machine.seen.learn(machine.clock.heard, {place: content})
+
+
+def _body_digest(content: bytes) -> str:
+    """As the host makes it: of what follows the head."""
+    return hashlib.sha256(content.partition(b"\r\n\r\n")[2]).hexdigest()
+
+
+def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What the host halves need to ask the service of that machine."""
+    # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
+    alone = request.get("approval") or request.get("api_version") == _targets.AUTO
+    with_instance = bool(request.get("with_instance")) and not alone
+    return {
+        "transport": lambda endpoint: DeedTransport(machine, endpoint, with_instance),
+        # Windows does not tell what DHCP said in option 245.
+        "discovered_endpoints": list,
+    }

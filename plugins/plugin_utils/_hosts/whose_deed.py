@@ -1,0 +1,30 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who does something to a host: for the record that it keeps, and for its watcher."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.audit import DEFAULT_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import STATUS_FILE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._user import controller_name, user_name
+
+
+def whose_deed(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
+    """Which run, whose, and from where. In AWX it is the one who has launched the job."""
+    return {
+        "file": str(own.setting("watch_audit_file") or DEFAULT_FILE),
+        "run_id": run_id,
+        "who": str(own.setting("awx_user_name") or user_name()),
+        "where": controller_name(),
+        "host": own.host,
+    }
+
+
+def path_of_mark(own: OwnVariables) -> str:
+    """Where a run says on the host that it is there, if there is a watcher."""
+    return str(path_beside(str(own.setting("watch_status_file") or STATUS_FILE)))

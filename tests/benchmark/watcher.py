@@ -1,0 +1,145 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a watcher costs its host, beside a loop of curl that does no more than ask."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import Figure
+from simulator_process import EVENTS_PATH, Simulator
+from watcher_process import Watcher
+
+# As on a host, not that of the tests: how large it is depends on who has built it.
+PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable
+SECONDS = int(os.environ.get("WATCHER_SECONDS", "600"))
+MANY = 100_000
+CURL_LOOP = 'while true; do curl -sf -H Metadata:true "$1" >/dev/null; sleep 1; done'
+# The program's own parts, without its pauses.
+WITHOUT_PAUSES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import read_settings
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch
+settings = read_settings(sys.argv[2])
+reader = Reader([SocketTransport(settings["endpoint"], keep=True)], settings["api_version"], "a")
+watch = Watch(settings, reader, Notices(dict(settings, notify=[]), sys.argv[2], ""), ReflexStarter(settings, ""))
+for number in range(int(sys.argv[3])):
+    watch.look()
+    if number in (1000, int(sys.argv[3]) - 1):
+        with open("/proc/self/status") as about:
+            print([line.split()[1] for line in about if line.startswith("VmRSS")][0], flush=True)
+"""
+
+
+def resident(folder: Path, _repeats: int) -> list[Figure]:
+    """Once: what varies in ten minutes is within them."""
+    with Simulator({"vms": [{"name": "a"}]}) as simulator, _receiver() as url:
+        simulator.add_event(id="A1", type="Reboot", resources=["a"], notice=90000)
+        notify = [{"url": url, "secret": "s"}]
+        with (
+            Watcher(folder, simulator.endpoint("a"), python=PYTHON, interval=1, notify=notify) as watcher,
+            _curl_loop(f"{simulator.endpoint('a')}{EVENTS_PATH}?api-version=2020-07-01") as loop,
+        ):
+            watcher.wait_for(lambda status: status["events"])
+            before, children, curl = watcher.processor_seconds(), _of_children(_pid(watcher)), _of_children(loop)
+            began, count = time.monotonic(), len(_notices)
+            time.sleep(SECONDS)
+            readings = time.monotonic() - began
+            spent = watcher.processor_seconds() - before
+            told = len(_notices) - count
+            each_child = (_of_children(_pid(watcher)) - children) / max(1, told)
+            by_curl = (_of_children(loop) - curl) / readings
+            memory = watcher.resident_kilobytes() / 1024
+    parts = {"seconds": readings, "processor time": spent, "notices": told, "curl, each": by_curl}
+    what = "a watcher of the metadata service, once a second, one address to tell"
+    note = f"{SECONDS} s; a loop of curl takes {1000 * by_curl:.1f} ms of processor time for each reading"
+    return [
+        Figure(f"{what}: resident memory", "12 MB", 12, [memory], " MB", parts=parts),
+        Figure(f"{what}: processor time of a reading", "0.5 ms", 0.5, [1000 * spent / readings], " ms", parts, note),
+        Figure(f"{what}: processor time of a notice", "60 ms", 60, [1000 * each_child], " ms", parts=parts),
+    ]
+
+
+def growth(folder: Path, _repeats: int) -> list[Figure]:
+    with _answering(b'{"DocumentIncarnation": 1, "Events": []}') as endpoint:
+        watcher = Watcher(folder, endpoint, python=PYTHON)
+        command = [PYTHON, "-I", "-S", "-c", WITHOUT_PAUSES, str(folder / "lib"), str(watcher.config), str(MANY)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    early, late = (int(line) for line in done.stdout.split())
+    parts = {"kB after 1,000": early, "kB after all": late}
+    return [Figure(f"growth of a watcher over {MANY} readings", "nothing", 128, [float(late - early)], " kB", parts)]
+
+
+_notices: list[bytes] = []
+
+
+@contextlib.contextmanager
+def _receiver() -> Iterator[str]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            _notices.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_words: object) -> None:
+            return
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def _curl_loop(url: str) -> Iterator[int]:
+    with subprocess.Popen(["sh", "-c", CURL_LOOP, "sh", url], start_new_session=True) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def _answering(body: bytes) -> Iterator[str]:
+    """The quickest service there can be: one connection, always the same answer."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def serve() -> None:
+        connection, _peer = listener.accept()
+        with connection:
+            while connection.recv(65536):
+                connection.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    with listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _pid(watcher: Watcher) -> int:
+    assert watcher.process
+    return watcher.process.pid
+
+
+def _of_children(pid: int) -> float:
+    """Processor time of the children of a process that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who has a lease, and until when; what keepers remember; and keepers that do not answer."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from ansible_run import inventory, play
+from check_run import check, needs_ssh
+
+pytestmark = pytest.mark.rest
+
+NOTE = {"host": "b-1", "events": ["E-1"], "type": "Reboot", "run": "nightly", "at": 1794787232, "mark": None}
+AWAY = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Group a is free, b is held, c has notes, of d one keeper is away, of e two are, and f has an unreadable lease."""
+    folder = tmp_path_factory.mktemp("leases")
+    hosts = {}
+    for group in "abcdef":
+        for number in range(3):
+            host = f"{group}-{number}"
+            hosts[host] = {"maintenance_delivery_group": group, "maintenance_lock_path": str(folder / f"{host}.lock")}
+            hosts[host].update(drain_journal=str(folder / "journal.json"), maintenance_endpoint="http://127.0.0.1:1")
+    for host in ("d-0", "e-0", "e-1"):
+        hosts[host].update(AWAY)
+    listed = inventory(folder, hosts)
+    lease = {"run_id": "nightly", "note": "job 4711", "path": "{{ maintenance_lock_path }}"}
+    tasks = [
+        {
+            "name": "Take",
+            "maintenance.azure.lease": {**lease, "do": "take", "group": group, "seconds": 600, "notes": notes},
+            "when": f"inventory_hostname.startswith('{group}')",
+        }
+        for group, notes in (("b", []), ("c", [NOTE]), ("f", []))
+    ]
+    gives_back = {
+        "name": "Give back",
+        "maintenance.azure.lease": {**lease, "do": "release", "group": "c"},
+        "when": "inventory_hostname.startswith('c')",
+    }
+    done = play(folder, listed, *tasks, gives_back, hosts="all:!d-0:!e-0:!e-1")
+    assert done.code == 0, done.output
+    for path in folder.glob("f-[01]*.lock"):
+        path.write_text("nonsense")
+    return check(folder, listed)
+
+
+@pytest.mark.parametrize(
+    ("point", "verdict", "seen"),
+    [
+        ("lease of a", "good", "free, kept on a-0, a-1 and a-2"),
+        ("lease of b", "doubtful", "held by run nightly of "),
+        ("lease of c", "doubtful", "free, with notes that b-1 may be drained"),
+        pytest.param("lease of d", "doubtful", "one does not answer: d-0", marks=needs_ssh),
+        pytest.param("lease of e", "bad", "these do not answer: e-0 (", marks=needs_ssh),
+        ("lease of f", "bad", "these do not answer: f-0 ("),
+    ],
+)
+def test_it_is_told(found, point, verdict, seen):
+    told = found.of("the fleet", point)
+    assert (told["verdict"], seen in told["seen"]) == (verdict, True), told
+    assert bool(told["do"]) == (verdict != "good")
+
+
+def test_whose_it_is_and_for_how_long(found):
+    seen = found.of("the fleet", "lease of b")["seen"]
+    assert "(job 4711)" in seen
+    assert f"since {time.strftime('%Y-%m-%dT', time.gmtime())}" in seen
+    assert "seconds more" in seen
+
+
+def test_nothing_is_taken(tmp_path):
+    lock = tmp_path / "locks" / "run.lock"
+    own = {"maintenance_lock_path": str(lock), "drain_journal": str(tmp_path / "journal.json")}
+    found = check(tmp_path, inventory(tmp_path, {"a": own, "b": own}))
+    assert found.verdict("the fleet", "lease") == "good"
+    assert not lock.parent.exists()
+
+
+@needs_ssh
+def test_the_keepers_that_the_user_names(tmp_path):
+    own = {"maintenance_lock_path": str(tmp_path / "run.lock"), "drain_journal": str(tmp_path / "journal.json")}
+    hosts = {"a": own, "b": own, "bastion": {**own, **AWAY}}
+    found = check(tmp_path, inventory(tmp_path, hosts), maintenance_hosts="a,b", maintenance_lock_hosts=["bastion"])
+    assert "bastion" in found.of("the fleet", "lease")["seen"]
+    assert found.run.code == 2

@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metadata services of which each answers otherwise than it should."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import threading
+
+import pytest
+import ways
+from ansible_run import inventory
+from check_run import check
+from simulator_process import Simulator
+
+pytestmark = pytest.mark.rest
+
+STANDALONE = (
+    "web-0",
+    "called-otherwise",
+    "wrong-name",
+    "wrong-group",
+    "slow",
+    "by-curl",
+    "apart-0",
+    "apart-1",
+    "counted-0",
+    "counted-1",
+    "twin",
+)
+
+
+class Naive(http.server.BaseHTTPRequestHandler):
+    """Like the mock servers that are about: it answers whatever it is asked, however."""
+
+    def do_GET(self):
+        body = json.dumps({"DocumentIncarnation": 1, "Events": []}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def date_time_string(self, timestamp=None):
+        return "Mon, 16 Nov 2020 00:20:32 GMT"
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def naive():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Naive)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, naive):
+    folder = tmp_path_factory.mktemp("services")
+    vms = [{"name": name} for name in STANDALONE]
+    vms.append({"name": "no-domain", "compute": {"platformUpdateDomain": ""}})
+    usual = {"drain_journal": str(folder / "journal.json"), "drain_steps": [{"command": {"drain": "true"}}]}
+    with (
+        Simulator({"vms": vms}) as simulator,
+        Simulator({"vms": [{"name": "old"}, {"name": "auto"}]}, api_versions=["2017-03-01", "2017-08-01"]) as old,
+    ):
+        for name in ("counted-0", "apart-0", "apart-1"):
+            simulator.document(name)
+        event = simulator.add_event(type="Reboot", resources=["counted-0"])
+        simulator.cancel(event["id"])
+        simulator.add_event(type="Reboot", resources=["apart-0"], notice=90000)
+        simulator.fault(vm="slow", kind="slow", delay=6, count=1)
+        hosts = {vm: {"maintenance_endpoint": url} for vm, url in simulator.endpoints.items()}
+        hosts["10.0.0.9"] = hosts.pop("called-otherwise")
+        hosts["wrong-name"]["maintenance_vm_name"] = "somebody-else"
+        hosts["wrong-group"].update(resource_group="rg-other", subscription_id="other")
+        hosts["by-curl"].update(ways.host_vars(folder, "curl"))
+        hosts["apart-0"]["maintenance_delivery_group"] = hosts["apart-1"]["maintenance_delivery_group"] = "apart"
+        hosts["counted-0"]["maintenance_delivery_group"] = hosts["counted-1"]["maintenance_delivery_group"] = "counted"
+        hosts["twin-of-twin"] = dict(hosts["twin"])
+        hosts["naive"] = {"maintenance_endpoint": naive}
+        hosts["nobody"] = {"maintenance_endpoint": "http://127.0.0.1:1"}
+        hosts["old"] = {"maintenance_endpoint": old.endpoint("old")}
+        hosts["auto"] = {"maintenance_endpoint": old.endpoint("auto"), "maintenance_api_version": "auto"}
+        listed = inventory(folder, {host: {**usual, **own} for host, own in hosts.items()})
+        yield check(folder, listed, settings={"ANSIBLE_FORKS": "20"}, check_service=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "point", "verdict", "seen"),
+    [
+        ("web-0", "it answers", "good", "the first reading took"),
+        ("nobody", "it answers", "bad", "no connection"),
+        ("slow", "it answers", "doubtful", "the first reading took 6."),
+        pytest.param("by-curl", "it answers", "good", "the first reading took", marks=ways.needs_curl),
+        ("web-0", "api-versions", "good", "all 7"),
+        ("old", "it answers", "bad", "HTTP 400"),
+        ("auto", "api-versions", "doubtful", "which never shows Preempt and Terminate events"),
+        ("web-0", "it is the service itself", "good", "it refuses what Azure refuses"),
+        ("auto", "it is the service itself", "good", "it refuses what Azure refuses"),
+        ("naive", "it is the service itself", "bad", "HTTP 200 to a request without the header"),
+        pytest.param("by-curl", "it is the service itself", "doubtful", "takes Python", marks=ways.needs_curl),
+        ("web-0", "the VM's name", "good", "web-0"),
+        ("10.0.0.9", "the VM's name", "doubtful", "called-otherwise, and the inventory calls it 10.0.0.9"),
+        ("wrong-name", "the VM's name", "bad", "wrong-name, and maintenance_vm_name is somebody-else"),
+        ("naive", "the VM's name", "bad", "does not tell it"),
+        ("auto", "the VM's name", "good", "auto"),
+        ("web-0", "resource group", "good", "rg-simulated in westeurope"),
+        ("wrong-group", "resource group", "bad", "the inventory has another one"),
+        ("naive", "resource group", "doubtful", "does not tell it"),
+        ("web-0", "domain", "good", "update domain 0"),
+        ("no-domain", "domain", "doubtful", "none"),
+        ("web-0", "the clock of the host", "good", "as that of the controller"),
+        ("web-0", "the clock of the service", "good", "as that of the controller"),
+        ("naive", "the clock of the service", "bad", "behind that of the controller"),
+        ("the fleet", "the document of apart", "bad", "apart-0: 1 events and apart-1: 0 events"),
+        ("the fleet", "the document of counted", "doubtful", "its DocumentIncarnation is 3 on counted-0 and 1 on"),
+        ("the fleet", "who is which VM", "bad", "twin"),
+    ],
+)
+def test_it_is_found(found, host, point, verdict, seen):
+    told = found.of(host, point)
+    assert (told["verdict"], seen in told["seen"]) == (verdict, True), told
+    assert bool(told["do"]) == (verdict != "good")
+
+
+def test_one_that_is_as_it_should_be_is_good_beside_all_these(found):
+    assert {finding["verdict"] for finding in found.report["hosts"]["web-0"]} == {"good"}
+    assert found.run.code == 2
+
+
+def test_nobody_is_asked_more_than_twice_a_second_while_the_service_is_switched_on(tmp_path):
+    """With empty answers in between, which are asked for again."""
+    names = ["web-0", "web-1", "web-2"]
+    fleet = {"vms": [{"name": name, "group": "web"} for name in names]}
+    usual = {"drain_journal": str(tmp_path / "journal.json"), "drain_steps": [{"command": {"drain": "true"}}]}
+    with Simulator(fleet, profile="azure", speed=40) as simulator:
+        hosts = {vm: {"maintenance_endpoint": url, **usual} for vm, url in simulator.endpoints.items()}
+        found = check(tmp_path, inventory(tmp_path, hosts), check_service=True, maintenance_delivery_group="web")
+        log = simulator.log()
+    assert found.run.code == 0, found.run.output
+    asked = {name: sorted(line["time"] for line in log if line["vm"] == name) for name in names}
+    # Who came second was answered with nothing, and has asked again.
+    assert max(len(times) for times in asked.values()) > min(len(times) for times in asked.values())
+    for times in asked.values():
+        assert all(later - sooner >= 1 for sooner, later in zip(times, times[2:], strict=False))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_journal_of_another_user(tmp_path):
+    journal = tmp_path / "journal.json"
+    journal.write_text("{}")
+    journal.chmod(0o600)
+    os.chown(journal, 12345, -1)
+    found = check(tmp_path, inventory(tmp_path, {"web": {"drain_journal": str(journal)}}))
+    assert "belongs to user id 12345" in found.of("web", "journal")["seen"]
+    assert found.run.code == 2

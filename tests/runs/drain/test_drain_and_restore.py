@@ -1,0 +1,367 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drain and restore, by the roles, with what is real here: HAProxy, nginx, commands, files, sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import leaves_nothing
+from ansible_run import inventory, play
+
+EVENT = {
+    "id": "A1",
+    "type": "Reboot",
+    "status": "Scheduled",
+    "source": "Platform",
+    "resource_type": "VirtualMachine",
+    "resources": ["web_0", "web_1"],
+    "not_before": None,
+    "seconds_left": None,
+    "duration_seconds": -1,
+    "description": "{{ 7 * 191 }} $(touch trap) ; touch trap",
+    "affects_this_host": True,
+}
+# Read from a file, as text from outside: in an inventory it would be taken for a template of the user's.
+READ = {
+    "name": "Read",
+    "ansible.builtin.set_fact": {"maintenance_status": "{{ lookup('file', 'status.json') | from_json }}"},
+}
+DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
+RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
+SHOW = {
+    "name": "Show",
+    "ansible.builtin.debug": {"msg": "{{ [drain_result | default({}), restore_result | default({})] }}"},
+}
+MINE = {
+    "own_kinds/ring/look.yml": """
+- name: Look
+  ansible.builtin.stat: {path: "{{ drain_step.arguments.path }}"}
+  register: ring_found
+- name: Tell
+  ansible.builtin.set_fact: {drain_before: {there: "{{ ring_found.stat.exists }}"}}
+""",
+    "own_kinds/ring/drain.yml": """
+- name: Leave the ring
+  ansible.builtin.copy:
+    dest: "{{ drain_step.arguments.path }}"
+    content: "{{ maintenance_event.type }}"
+    mode: "0600"
+""",
+    "own_kinds/ring/restore.yml": """
+- name: Join the ring
+  ansible.builtin.file: {path: "{{ drain_step.arguments.path }}", state: absent}
+  when: not drain_step.before.there
+""",
+    "own_kinds/ring/arguments.yml": "path: {type: path, required: true}\n",
+    "mine.yml": """
+- name: Mine
+  ansible.builtin.copy: {dest: "{{ drain_journal }}.mine", content: "{{ maintenance_event.id }}", mode: "0600"}
+""",
+    "mine_back.yml": """
+- name: Mine again
+  ansible.builtin.file: {path: "{{ drain_journal }}.mine", state: absent}
+""",
+}
+
+
+def write_files(folder):
+    for name, text in MINE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("---" + text if text.startswith("\n") else text)
+
+
+def status_with(*events):
+    return {"this_host": None, "events": list(events), "pending": True}
+
+
+def journal_of(folder, host, name="journal.json"):
+    path = folder / host / name
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def fleet(folder, hosts, **more):
+    own = {"drain_journal": str(folder) + "/{{ inventory_hostname }}/journal.json", "maintenance_endpoint": "", **more}
+    if (folder / "own_kinds").exists():
+        own["drain_steps_path"] = ["own_kinds"]
+    return inventory(folder, {host: {**own, **variables} for host, variables in hosts.items()})
+
+
+def on_path(units):
+    return os.pathsep.join([str(units.folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def counted(run, host, *tasks):
+    mine = [line for line in run.results if line["host"] == host]
+    return [line for line in mine if not tasks or line["task"].split(" : ")[-1] in tasks]
+
+
+def test_every_kind(tmp_path, haproxy, nginx, units, listener):
+    write_files(tmp_path)
+    upstream_before = nginx.upstream.read_text()
+    units.set(nginx="active", worker="inactive")
+    probe = tmp_path / "healthy"
+    probe.write_text("yes\n")
+    probe.chmod(0o640)
+    reload_nginx = [*nginx.command, "-s", "reload"]
+    steps = [
+        {
+            "log": {
+                "message": "draining for {{ maintenance_event.type }}: {{ maintenance_event.description }}",
+                "restore_message": "back",
+                "webhook": {"url": listener.url + "/hook", "required": True},
+            }
+        },
+        {
+            "load_balancer": {
+                "haproxy": {
+                    "backend": "web",
+                    "server": "{{ inventory_hostname }}",
+                    "socket": haproxy.socket,
+                    "host": "lb1",
+                }
+            }
+        },
+        {
+            "load_balancer": {
+                "nginx": {
+                    "upstream_file": str(nginx.upstream),
+                    "server": "{{ address }}",
+                    "host": "lb1",
+                    "test_command": [*nginx.command, "-t"],
+                    "reload_command": reload_nginx,
+                }
+            }
+        },
+        {"ring": {"path": str(tmp_path) + "/{{ inventory_hostname }}.ring"}},
+        {"tasks": {"drain": "mine.yml", "restore": "mine_back.yml"}},
+        {"command": {"drain": ["touch", "{{ drain_journal }}.{{ maintenance_event.description | replace('/', '') }}"]}},
+        {"command": {"drain": "touch {{ drain_journal }}.left", "restore": "rm {{ drain_journal }}.left"}},
+        {
+            "checkpoint": {
+                "command": ["touch", "{{ drain_journal }}.saved"],
+                "restore": ["rm", "{{ drain_journal }}.saved"],
+            }
+        },
+    ]
+    alone = [
+        *steps,
+        {"load_balancer": {"probe_file": {"path": str(probe), "wait": 1}}},
+        {"connections": {"ports": [haproxy.port], "timeout": 20}},
+        {"failover": {"command": "touch {{ drain_journal }}.over", "restore_command": "rm {{ drain_journal }}.over",
+                      "check": "test -e {{ drain_journal }}.over"}},
+        {"failover": {"patroni": {"url": listener.url, "switch_back": True}}},
+        {"services": {"names": ["nginx", "worker"]}},
+    ]  # fmt: skip
+    hosts = {
+        "web_0": {"drain_steps": alone, "address": "127.0.0.1:8001"},
+        "web_1": {"drain_steps": steps, "address": "127.0.0.1:8002"},
+        "web_2": {"drain_steps": steps, "address": "127.0.0.1:8003"},
+        "lb1": {},
+    }
+    book = fleet(tmp_path, hosts)
+    (tmp_path / "status.json").write_text(json.dumps(status_with(EVENT)))
+    client = socket.create_connection(("127.0.0.1", haproxy.port))
+    threading.Timer(3, client.close).start()
+    common = {"hosts": "all:!lb1", "PATH": on_path(units)}
+
+    drained = play(tmp_path, book, READ, DRAIN, SHOW, DRAIN, **common)
+    assert drained.code == 0, drained.output
+    assert haproxy.states() == {"web_0": "drain", "web_1": "drain", "web_2": "maint"}
+    assert nginx.upstream.read_text().splitlines()[1:5] == [
+        "    # server 127.0.0.1:8001 was here",
+        "    server 127.0.0.1:8001   weight=5  max_fails=2 down;",
+        "    server 127.0.0.1:8002 down;",
+        "    server 127.0.0.1:8003 down;",
+    ]
+    assert units.states() == {"nginx": "inactive", "worker": "inactive"}
+    assert not probe.exists()
+    assert listener.leader == "web_9"
+    texts = [body["text"] for body in listener.bodies if "text" in body]
+    assert texts == [f"draining for Reboot: {EVENT['description']}"] * 3
+    assert not list(tmp_path.rglob("trap"))
+    for host in ("web_0", "web_1", "web_2"):
+        journal = journal_of(tmp_path, host)
+        assert journal["state"] == "drained"
+        assert {step["status"] for step in journal["steps"]} == {"done"}
+        assert [event["id"] for event in journal["events"]] == ["A1"]
+        assert (tmp_path / f"{host}.ring").read_text() == "Reboot"
+        assert (tmp_path / host / "journal.json.mine").read_text() == "A1"
+        result = drained.of("Show", host)["msg"][0]
+        assert result["state"] == "drained"
+        assert len(result["steps"]) == len(hosts[host]["drain_steps"])
+        assert result["boot_id"] == journal["boot_id"]
+    # The second drain in that run found all done, and did nothing.
+    first, second = counted(drained, "web_0", "Drain the host")
+    assert (first["result"]["changed"], second["result"]["changed"]) == (True, False)
+    assert (second["result"]["done"], second["result"]["work"]) == ([], [])
+    assert len(units.calls()) == 1
+
+    # Hosts with different things to do each go through their own in order.
+    for host in ("web_0", "web_1", "web_2"):
+        begun = [step["started_at"] for step in journal_of(tmp_path, host)["steps"]]
+        assert begun == sorted(begun)
+
+    restored = play(tmp_path, book, RESTORE, SHOW, RESTORE, **common)
+    assert restored.code == 0, restored.output
+    assert haproxy.states() == {"web_0": "ready", "web_1": "ready", "web_2": "maint"}
+    assert nginx.upstream.read_text() == upstream_before
+    assert units.states() == {"nginx": "active", "worker": "inactive"}
+    assert (probe.read_text(), probe.stat().st_mode & 0o777) == ("yes\n", 0o640)
+    assert listener.leader == "web_0"
+    assert [body["text"] for body in listener.bodies if "text" in body][3:] == ["back"] * 3
+    for host in ("web_0", "web_1", "web_2"):
+        assert journal_of(tmp_path, host) is None
+        last = journal_of(tmp_path, host, "journal.last.json")
+        undone = [step for step in last["steps"] if not leaves_nothing(step["kind"], step["arguments"])]
+        ended = [step["ended_at"] for step in undone]
+        assert (last["state"], ended) == ("restored", sorted(ended, reverse=True))
+        left = [
+            path.name for path in (tmp_path / host).iterdir() if path.suffix in (".mine", ".left", ".saved", ".over")
+        ]
+        assert left == []
+        assert not (tmp_path / f"{host}.ring").exists()
+        assert restored.of("Show", host)["msg"][1]["state"] == "restored"
+
+
+def test_few_tasks_and_round_trips(tmp_path, units):
+    """A drain is one task, and so is a restore, whatever the number of steps; only what needs tasks costs more."""
+    units.set(web="active")
+    steps = [
+        {"log": {"message": "x"}},
+        {"command": {"drain": "true", "restore": "true"}},
+        {"services": {"names": ["web"]}},
+    ]
+    book = fleet(tmp_path, {f"h{number}": {} for number in range(3)}, drain_steps=steps)
+    run = play(tmp_path, book, DRAIN, RESTORE, RESTORE, PATH=on_path(units))
+    assert run.code == 0, run.output
+    seen = [(line["task"].split(" : ")[-1], line["outcome"]) for line in counted(run, "h1")]
+    of_roles = [line for line in seen if not line[0].startswith(("Validating", "maintenance.azure."))]
+    assert of_roles == [
+        ("Drain the host", "ok"),
+        ("Drain by the steps that need tasks of their own", "skipped"),
+        ("Return the host to service", "ok"),
+        ("Return to service by the steps that need tasks of their own", "skipped"),
+        ("Return the host to service", "ok"),
+        ("Return to service by the steps that need tasks of their own", "skipped"),
+    ]
+    drained = run.of("maintenance.azure.drain : Drain the host", "h1")
+    assert [step["status"] for step in drained["steps"]] == ["done", "done", "done"]
+    assert drained["done"][:2] == ["logged: x", "ran true"]
+
+
+def test_check_mode_touches_nothing(tmp_path, haproxy, nginx, units):
+    write_files(tmp_path)
+    units.set(web="active")
+    probe = tmp_path / "healthy"
+    probe.touch()
+    steps = [
+        {"log": {"message": "x", "webhook": {"url": "http://127.0.0.1:9/", "required": True}}},
+        {"load_balancer": {"haproxy": {"backend": "web", "server": "web_0", "socket": haproxy.socket, "host": "lb1"}}},
+        {"load_balancer": {"nginx": {"upstream_file": str(nginx.upstream), "server": "127.0.0.1:8001"}}},
+        {"load_balancer": {"probe_file": {"path": str(probe), "wait": 60}}},
+        {"ring": {"path": str(tmp_path / "ring")}},
+        {"tasks": {"drain": "mine.yml"}},
+        {"command": {"drain": f"touch {tmp_path}/ran"}},
+        {"services": {"names": ["web"]}},
+    ]
+    upstream = nginx.upstream.read_text()
+    book = fleet(tmp_path, {"web_0": {"drain_steps": steps}, "lb1": {}}, maintenance_status=status_with(EVENT))
+    run = play(tmp_path, book, DRAIN, SHOW, RESTORE, hosts="web_0", arguments=("--check",), PATH=on_path(units))
+    assert run.code == 0, run.output
+    assert run.of("maintenance.azure.steps : Do the step on the host")["done"] == ["stopped web"]
+    assert run.of("Show")["msg"][0]["state"] == "drained"
+    assert (haproxy.states()["web_0"], units.calls(), nginx.upstream.read_text()) == ("ready", [], upstream)
+    assert probe.exists()
+    assert not (tmp_path / "ring").exists()
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "web_0").exists()
+
+
+def soon(seconds):
+    text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+    return status_with({**EVENT, "not_before": text})
+
+
+def test_clear_failures(tmp_path, haproxy, units):
+    """One run, one host for each thing that can go wrong."""
+    write_files(tmp_path)
+    units.set(web="active", stubborn="reloading")
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    client = socket.create_connection(("127.0.0.1", port))
+    first = {"command": {"drain": "touch {{ drain_journal }}.first"}}
+
+    def balancer(**more):
+        return {"load_balancer": {"haproxy": {"backend": "web", "server": "web_0", "socket": haproxy.socket, **more}}}
+
+    def ports(port):
+        return {"connections": {"ports": [port], "timeout": 1}}
+
+    nowhere = {"socket": "/nowhere.sock"}
+    azure_text = {"command": {"drain": "say {{ maintenance_event.description }}"}}
+    cases = {
+        "kind": ([first, {"sevrices": {}}], "step 2: there is no kind sevrices. The kinds are checkpoint, command"),
+        "argument": ([first, {"services": {"name": ["web"]}}], "services: .*there is no argument name"),
+        "two_keys": ([{"log": {"message": "x"}, "services": {}}], "a step is one key"),
+        "own": ([{"ring": {"pth": "x"}}], "ring: .*there is no argument pth"),
+        "no_file": ([{"tasks": {"drain": "nowhere.yml"}}], "there is no file .*nowhere.yml"),
+        "azure_text": ([azure_text], "Give the command as a list"),
+        "no_socket": ([first, balancer(**nowhere)], "socket /nowhere.sock: there is no such socket"),
+        "no_socket_there": (
+            [first, balancer(**nowhere, host="lb1")],
+            "step 2 .load_balancer. failed: Look at the load balancer: on lb1: .*no such socket",
+        ),
+        "no_right": ([balancer(socket=haproxy.socket + ".weak")], "needs `level admin`"),
+        "no_backend": ([balancer(backend="nope")], "does not know the backend nope"),
+        "no_server": ([balancer(server="nope")], "There is no server nope in HAProxy's backend web, only web_0, web_1"),
+        "no_service": ([first, {"services": {"names": ["web", "nope"]}}], "There is no service nope"),
+        "stubborn": ([{"services": {"names": ["stubborn"]}}], "systemctl stop stubborn ended with exit code 1"),
+        "connections": ([ports(port)], "1 established connections on port .* are left after 1 s"),
+        "exit_code": ([{"command": {"drain": ["sh", "-c", "echo sorry; exit 3"]}}], "sh ended with exit code 3: sorry"),
+        "slow": ([{"command": {"drain": "sleep 60", "timeout": 1}}], "sleep did not end within 1 s and was killed"),
+        "mine": ([first, {"ring": {"path": "/nowhere/ring"}}], "step 2 .ring. failed: Leave the ring: "),
+        "full": ([first], "could not be written: .*drain_journal"),
+        "late": ([first], "can't be drained in time: the event may start in"),
+        "in_time": ([{"command": {"drain": "sleep 600"}}, first], "sleep did not end within|can't be drained in time"),
+    }
+    hosts = {name: {"drain_steps": steps} for name, (steps, _message) in cases.items()}
+    hosts["full"]["drain_journal"] = "/proc/nowhere/journal.json"
+    hosts["late"]["maintenance_status"] = soon(3)
+    hosts["in_time"]["maintenance_status"] = soon(150)
+    hosts["in_time"]["drain_timeout"] = 9
+    book = fleet(tmp_path, {"lb1": {}, **hosts}, maintenance_status=status_with(EVENT))
+    run = play(tmp_path, book, DRAIN, hosts="all:!lb1", arguments=("--forks", "20"), PATH=on_path(units))
+    client.close()
+    listening.close()
+    assert run.code == 2
+    for name, (_steps, message) in cases.items():
+        failures = [line["result"] for line in run.results if line["host"] == name and line["outcome"] == "failed"]
+        assert failures, f"{name} did not fail"
+        assert_matches(message, failures[-1]["msg"], name)
+    # What is wrong with the steps is found before anything is touched.
+    for name in ("kind", "argument", "late", "full"):
+        assert not (tmp_path / name).exists()
+    for name in ("no_socket", "no_socket_there", "no_service", "mine"):
+        journal = journal_of(tmp_path, name)
+        assert journal["state"] == "draining"
+        assert journal["steps"][0]["status"] == "done"
+    for name in ("no_socket_there", "stubborn", "mine", "exit_code"):
+        assert journal_of(tmp_path, name)["steps"][-1]["status"] == "failed"
+    assert journal_of(tmp_path, "stubborn")["steps"][-1]["error"]
+    assert haproxy.states()["web_0"] == "ready"
+    assert units.states()["web"] == "active"
+
+
+def assert_matches(pattern, text, name):
+    with pytest.raises(ValueError, match=pattern):
+        raise ValueError(text)
+    assert name

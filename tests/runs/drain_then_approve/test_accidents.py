@@ -1,0 +1,237 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong at night: nothing is approved that is not drained, and nobody is left behind unsaid."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from away import away
+from roll_fleet import RollFleet
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path) as built:
+        yield built
+
+
+def assert_as_if_nothing_had_happened(fleet):
+    assert sorted(set(fleet.approvals())) == ["E0", "E1", "E2"]
+    assert len(fleet.approvals()) == 3
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_restored_only_after_the_end()
+    assert fleet.drained_hosts() == []
+    for host in fleet.domain_of:
+        assert fleet.count("drain", host) == fleet.count("restore", host) == 1
+
+
+def test_killed_between_drain_and_approval(fleet):
+    fleet.event_per_domain()
+    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
+    fleet.roll_and_kill_when(fleet.was_sent)
+    assert sorted(fleet.drained_hosts()) == ["web-0", "web-3"]
+    assert fleet.approvals() == []
+    fleet.simulator.clear_faults()
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert_as_if_nothing_had_happened(fleet)
+
+
+def test_killed_between_approval_and_restore(fleet):
+    fleet.event_of_domain("0", dwell=600)
+    fleet.roll_and_kill_when(fleet.approvals)
+    assert sorted(fleet.drained_hosts()) == ["web-0", "web-3"]
+    fleet.simulator.finish("E0")
+    for domain in ("1", "2"):
+        fleet.event_of_domain(domain)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert_as_if_nothing_had_happened(fleet)
+
+
+def test_killed_in_the_middle_of_a_drain(fleet):
+    fleet.event_per_domain()
+    fleet.roll_and_kill_when(fleet.notes)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_cancelled_in_the_middle_of_the_drain(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
+    fleet.host_vars["web-0"]["drain_steps"] = [
+        fleet.noted_step("web-0"),
+        {"command": {"drain": fleet.control_command("/events/E0/cancel")}},
+    ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == []
+    assert (fleet.count("restore", "web-0"), fleet.drained_hosts()) == (1, [])
+
+
+def test_starts_before_the_drain_is_done(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=4)
+    fleet.host_vars["web-0"]["drain_steps"] = [
+        fleet.noted_step("web-0"),
+        {"command": {"drain": fleet.control_command("/events/E0/start")}},
+    ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == []
+    finished = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]
+    restored = [at for word, _host, at in fleet.notes() if word == "restore"]
+    assert restored[0] > finished[0]
+
+
+def test_a_drain_that_fails(fleet):
+    fleet.event_per_domain()
+    fleet.host_vars["web-3"]["drain_steps"] = [
+        fleet.noted_step("web-3"),
+        {"command": {"drain": "/bin/false"}},
+    ]
+    run = fleet.roll()
+    assert run.code == 2
+    assert fleet.approvals() == []
+    # The others of that event are restored, and no later wave has begun.
+    assert fleet.count("restore", "web-0") == 1
+    assert {host for _word, host, _at in fleet.notes()} == {"web-0", "web-3"}
+    summary = fleet.summary(run)
+    assert summary["ok"] is False
+    assert "web-3" in summary["left"]["failed"]
+    assert sorted(summary["left"]["not_run"]) == [["web-0", "web-3"], ["web-1"], ["web-2"]]
+    assert "web-3" in summary["stopped"]
+    assert summary["left"]["drained"] == fleet.drained_hosts()
+
+
+def test_a_drain_that_cannot_be_done_in_time(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600, dwell=1)
+    # While this step runs the event comes close: too close to bring anybody back first.
+    almost = fleet.control_command("/clock", {"advance": 560})
+    fleet.host_vars["web-3"]["drain_steps"] = [
+        fleet.noted_step("web-3"),
+        {"command": {"drain": almost}},
+        {"command": {"drain": ["sleep", "300"]}},
+    ]
+    fleet.host_vars["web-3"]["drain_timeout"] = 10
+    run = fleet.roll()
+    assert (run.code, fleet.approvals()) == (2, [])
+    over = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]
+    for host in ("web-0", "web-3"):
+        restored = [at for word, name, at in fleet.notes() if (word, name) == ("restore", host)]
+        assert restored, f"{host} was never restored"
+        assert restored[0] > over[0]
+    assert fleet.drained_hosts() == []
+
+
+def test_the_drained_hosts_of_a_failed_event_can_be_left(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
+    fleet.host_vars["web-3"]["drain_steps"] = [{"command": {"drain": "/bin/false"}}]
+    run = fleet.roll("-e", "maintenance_on_failed_drain=leave")
+    assert (run.code, fleet.approvals()) == (2, [])
+    assert "web-0" in fleet.summary(run)["left"]["drained"]
+    assert fleet.journal("web-0").exists()
+
+
+def test_a_lost_host(fleet):
+    fleet.event_per_domain()
+    fleet.host_vars["web-3"].update(away(fleet.folder))
+    run = fleet.roll()
+    assert run.code != 0
+    assert fleet.approvals() == []
+    summary = fleet.summary(run)
+    assert summary["ok"] is False
+    assert "web-3" in summary["left"]["unknown"] + summary["left"]["failed"]
+    # Its neighbour does not stay behind, and no other domain was touched.
+    assert fleet.drained_hosts() == []
+    assert {host for _word, host, _at in fleet.notes()} <= {"web-0"}
+
+
+def test_a_vm_in_nobody_s_inventory(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=300, dwell=1)
+    run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
+    assert (run.code, fleet.approvals()) == (2, [])
+    assert fleet.simulator.event("E0")["status"] == "Finished"
+    assert (fleet.count("drain", "web-0"), fleet.count("restore", "web-0"), fleet.drained_hosts()) == (1, 1, [])
+    assert fleet.summary(run)["left"]["refused"] == [{"id": "E0", "uncovered": ["stranger"]}]
+
+
+def test_a_reading_that_fails_is_not_the_end_of_an_event(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600)
+
+    def bad_readings():
+        return [line for line in fleet.simulator.log() if line["fault"] == "empty_200"]
+
+    with fleet.start("waiting") as waiting:
+        waiting.wait_for(fleet.approvals)
+        fleet.simulator.fault(vm="web-0", kind="empty_200", method="GET")
+        waiting.wait_for(lambda: len(bad_readings()) >= 3)
+        assert fleet.count("restore", "web-0") == 0
+        fleet.simulator.clear_faults()
+        fleet.simulator.finish("E0")
+        run = waiting.result()
+    assert run.code == 0, run.output
+    finished = [change["time"] for change in fleet.simulator.changes() if change["change"] == "finished"]
+    restored = [at for word, _host, at in fleet.notes() if word == "restore"]
+    assert restored[0] > finished[0]
+
+
+def test_two_runs_at_once(fleet):
+    """While the first one waits, others may have the lease; but a domain is down, and they wait for it, too."""
+    fleet.event_per_domain(dwell=600)
+    seen = {}
+
+    def second_run():
+        if not fleet.approvals():
+            return False
+        seen["second"] = fleet.roll("-e", "approve_wait_timeout=5")
+        return True
+
+    fleet.roll_and_kill_when(second_run)
+    assert seen["second"].code == 2
+    assert fleet.approvals() == ["E0"]
+    assert "Not run: the wave of web-1" in " ".join(seen["second"].output.split())
+    assert {host for _word, host, _at in fleet.notes()} <= {"web-0", "web-3"}
+    fleet.assert_one_domain_at_a_time()
+
+
+def test_another_run_has_the_lease(fleet):
+    """What was left behind is returned all the same; what needs the lease does not begin."""
+    fleet.event_per_domain(notice=900)
+    fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-0"))
+    for event in fleet.simulator.events():
+        fleet.simulator.cancel(event["id"])
+    fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
+    give_the_lease_to_another_run(fleet)
+    run = fleet.roll("-e", "approve_wait_timeout=5")
+    assert run.code == 2, run.output
+    assert fleet.count("restore", "web-0") == 1
+    assert fleet.drained_hosts() == []
+    assert fleet.count("drain", "web-1") == 0
+    assert "Not begun: event E9, as Another run is at work" in " ".join(run.output.split())
+
+
+def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
+    fleet.simulator.add_event(id="P", type="Preempt", resources=["web-1"], notice=120, dwell=1)
+    give_the_lease_to_another_run(fleet)
+    fleet.roll("-e", "approve_wait_timeout=5")
+    assert fleet.count("drain", "web-1") == 1
+    assert fleet.count("restore", "web-1") == 0
+    # To start it before its time still needs the lease.
+    assert fleet.approvals() == []
+
+
+def give_the_lease_to_another_run(fleet):
+    """As a run of an earlier version of the collection would have left it, on another controller."""
+    lock = {"run_id": "other", "user": "u", "host": "h", "note": "", "controller": "c", "pid": 1, "process_start": "1"}
+    lock["taken_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    lock["expires_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
+    for host in fleet.domain_of:
+        (fleet.folder / f"{host}.lock").write_text(json.dumps(lock))

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A roll against the simulator as it is by default: slow to begin with, and away while its VMs are."""
+
+from __future__ import annotations
+
+import pytest
+from roll_fleet import RollFleet
+
+pytestmark = pytest.mark.rest
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    """A minute passes in a second: the first call takes 2 s, events show 3 s after it, VMs are away for 4 s."""
+    with RollFleet(tmp_path, hosts=3, domains=2, profile="azure", speed=60) as built:
+        yield built
+
+
+def questions(fleet, vm):
+    return [line for line in fleet.simulator.log() if line["vm"] == vm and line["path"].endswith("/scheduledevents")]
+
+
+def test_a_roll_with_a_slow_start_and_vms_that_go_away(fleet):
+    fleet.event_per_domain(notice=90000, dwell=420, impact_seconds=240)
+    first = fleet.roll("--check")
+    assert first.code == 0, first.output
+    # One has waited for its call, which switched the service on; others were answered with nothing and asked again.
+    assert max(len(questions(fleet, vm)) for vm in fleet.domain_of) > 1
+    fleet.simulator.advance(240)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1"]
+    started = [change for change in fleet.simulator.changes() if change["change"] == "started"]
+    assert len(started) == 2
+    for change in started:
+        away = [vm for vm in change["resources"] for line in questions(fleet, vm) if was_answered(line, change)]
+        assert away == []
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_restored_only_after_the_end()
+    fleet.assert_back_to_normal()
+
+
+def was_answered(line, started):
+    """Whether a question was asked and answered while the VM was away."""
+    return line["answered"] is not None and started["time"] < line["time"] < started["time"] + 4

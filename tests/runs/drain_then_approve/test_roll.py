@@ -1,0 +1,256 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fleet goes through its maintenance, and comes out of it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from roll_fleet import RollFleet
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path) as built:
+        yield built
+
+
+def test_three_domains(fleet):
+    fleet.event_per_domain()
+    plan = fleet.roll("--check")
+    assert plan.code == 0, plan.output
+    assert "Wave 3 of 3: update domain 2" in plan.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_restored_only_after_the_end()
+    fleet.assert_back_to_normal()
+    assert all(fleet.count(word, host) == 1 for word in ("drain", "restore") for host in fleet.domain_of)
+    summary = fleet.summary(run)
+    assert summary["ok"] is True
+    assert {host: outcome["state"] for host, outcome in summary["hosts"].items()} == dict.fromkeys(
+        fleet.domain_of, "restored"
+    )
+    assert summary["events"]["E1"]["approved_by"] == "web-1"
+    assert summary["events"]["E1"]["outcome"] == "over"
+    for number, host in ((0, "web-3"), (1, "web-1"), (2, "web-2")):
+        event, outcome = summary["events"][f"E{number}"], summary["hosts"][host]
+        moments = [outcome["drained_at"], event["approved_at"], event["over_at"], outcome["restored_at"]]
+        assert moments == sorted(moments)
+    where = run.of("Say where we are", "web-0")["msg"]
+    assert where[0].startswith("Wave 1 of 3: update domain 0, due in 1")
+    assert where[1:] == [
+        "  2 hosts: web-0, web-3",
+        "  Reboot E0: drain 2 hosts, approve, wait until it is over, return to",
+        "    service",
+    ]
+
+    again = fleet.roll()
+    assert again.code == 0, again.output
+    assert len(fleet.approvals()) == 3
+    assert len(fleet.notes()) == 8
+
+
+READ = "Ask each host what is planned, and what an earlier run left behind"
+# In a batch of more than twelve hosts one of them asks for all.
+LEASE = "Ask the lock hosts for the lease"
+# What every host of a plain wave goes through. Each line costs some 20 ms for each host: think twice before adding one.
+TASKS_OF_A_HOST = [
+    READ,
+    LEASE,
+    READ,
+    "Drain the host",
+    "Drain by the steps that need tasks of their own",
+    READ,
+    LEASE,
+    "Write down that the approval begins",
+    "Approve the event",
+    LEASE,
+    "Wait until the event is over",
+    "Return the host to service",
+    "Return to service by the steps that need tasks of their own",
+    LEASE,
+    READ,
+]
+TASKS_DONE_ONCE = 36
+
+
+def test_a_plain_wave_takes_few_tasks(tmp_path):
+    with RollFleet(tmp_path, hosts=3, domains=1) as fleet:
+        fleet.event_per_domain(dwell=0)
+        run = fleet.roll()
+    assert run.code == 0, run.output
+    results = [(line["host"], line["task"].split(" : ")[-1], line["outcome"]) for line in run.results]
+    assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
+    skipped = [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
+    assert skipped == [
+        "Drain by the steps that need tasks of their own",
+        "Return to service by the steps that need tasks of their own",
+    ]
+    assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
+
+
+def test_limit_keeps_the_waves(fleet):
+    for host in ("web-0", "web-1", "web-3"):
+        fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
+    run = fleet.roll("--limit", "web-0,web-1,web-3")
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["E-web-0", "E-web-1", "E-web-3"]
+    assert len(fleet.summary(run)["hosts"]) == 3
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
+    run = fleet.roll_and_when(
+        lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"), "--limit", "web-0"
+    )
+    assert run.code == 2
+    assert fleet.approvals() == []
+    summary = fleet.summary(run)
+    assert summary["left"]["refused"] == [{"id": "E0", "uncovered": ["web-3"]}]
+    # It ran by itself when its time had come, and the host is back in service.
+    assert fleet.simulator.event("E0")["status"] == "Finished"
+    fleet.assert_back_to_normal()
+
+
+def test_policies(fleet):
+    """The default for a short freeze, and rules of one's own, in one run."""
+    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
+    fleet.simulator.add_event(id="U", type="Reboot", source="User", resources=["web-1"], dwell=1)
+    fleet.simulator.add_event(id="P", type="Redeploy", resources=["web-2"], notice=864000)
+    rules = [
+        {"type": "Freeze", "shorter_than": 10, "action": "approve"},
+        {"source": "User", "action": "approve"},
+        {"due_after": "1d", "action": "ignore"},
+    ]
+    run = fleet.roll("-e", json.dumps({"maintenance_policy": rules}))
+    assert run.code == 0, run.output
+    assert (sorted(fleet.approvals()), fleet.notes()) == (["F", "U"], [])
+    assert "Left alone: Redeploy" in run.output
+    states = {host: outcome["state"] for host, outcome in fleet.summary(run)["hosts"].items()}
+    assert states == dict.fromkeys(["web-0", "web-3", "web-1"], "passed")
+
+
+def test_a_short_freeze_is_approved_without_a_drain_by_default(fleet):
+    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
+    fleet.simulator.add_event(id="L", type="Freeze", duration=30, resources=["web-1"], dwell=1)
+    run = fleet.roll("--check")
+    assert "rule 1 (a short freeze needs no drain)" in run.output
+    assert "Drain web-1, then approve it" in run.output
+    assert "Drain web-0" not in run.output
+
+
+def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(fleet):
+    fleet.simulator.add_event(id="S", type="Preempt", resources=["web-0"], notice=600, dwell=600)
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert (fleet.approvals(), fleet.count("drain", "web-0"), fleet.count("restore", "web-0")) == (["S"], 1, 0)
+    assert fleet.summary(run)["hosts"]["web-0"]["state"] == "vanished"
+    # It was approved, and nobody has waited for its end.
+    assert fleet.simulator.event("S")["status"] == "Started"
+
+
+def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
+    # The second event is created while the host of the first is drained.
+    second = {"id": "E1", "type": "Reboot", "resources": ["web-1"], "dwell": 1}
+    fleet.host_vars["web-0"]["drain_steps"] = [
+        fleet.noted_step("web-0"),
+        {"command": {"drain": fleet.control_command("/events", second)}},
+    ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert fleet.approvals() == ["E0", "E1"]
+    assert fleet.summary(run)["hosts"]["web-1"]["pass"] == 2
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_max_at_once(fleet):
+    for host in ("web-0", "web-3"):
+        fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
+    # Without it they go together, as in test_three_domains.
+    assert "Wave 2 of 2" in fleet.roll("--check", "-e", "maintenance_max_at_once=1").output
+
+
+def test_a_variable_asks_for_nothing_but_the_plan(fleet):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", "maintenance_plan_only=yes")
+    assert run.code == 0, run.output
+    assert "Wave 3 of 3: update domain 2" in run.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+    assert list(fleet.folder.glob("*.lock")) == []
+
+
+def test_a_slice_of_a_job_is_refused(fleet):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", "awx_workflow_job_name=T", "-e", "awx_job_template_name=T")
+    assert run.code == 2
+    assert "Set job slicing to 1" in run.output
+    assert fleet.notes() == []
+
+
+HOSTILE_WORDS = [
+    "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}; touch TRAP #",
+    # Other delimiters: no brace is needed then.
+    "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch TRAP') ]][[ 7 * 191 ]]",
+]
+
+
+def test_hostile_words_stay_words(fleet, tmp_path):
+    """What Azure sends goes through the plan, the facts, the journal and the summary, and is never evaluated."""
+    trap = tmp_path / "evaluated"
+    ids = []
+    for number, words in enumerate(HOSTILE_WORDS):
+        text = words.replace("TRAP", str(trap))
+        # An id is one line.
+        ids.append(text.replace("\n", " "))
+        host = f"web-{number}"
+        fleet.simulator.add_event(id=ids[-1], type="Reboot", resources=[host], description=text, dwell=1)
+        fleet.host_vars[host]["drain_steps"] = [
+            fleet.noted_step(host),
+            {"log": {"message": "draining for {{ maintenance_event.description }}"}},
+        ]
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == sorted(ids)
+    assert [fleet.summary(run)["events"][event_id]["outcome"] for event_id in ids] == ["over", "over"]
+    assert not trap.exists()
+    assert "1337" not in run.output
+
+
+def test_an_event_that_needs_no_drain_does_not_hurry_the_drain_of_another(fleet):
+    for kind, event_id, notice in (("Freeze", "F", 120), ("Reboot", "R", 900)):
+        fleet.simulator.add_event(id=event_id, type=kind, resources=["web-0"], notice=notice, duration=5, dwell=1)
+    began = time.time()
+    run = fleet.roll()
+    assert run.code == 0, run.output
+    assert sorted(fleet.approvals()) == ["F", "R"]
+    drained = run.of("maintenance.azure.drain : Drain the host", "web-0")
+    assert drained["event_starts_at"] - began > 300
+
+
+@pytest.mark.parametrize("setting", ["approve_wait_timeout=30m", "restore_timeout=0"])
+def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(fleet, setting):
+    fleet.event_per_domain()
+    run = fleet.roll("-e", setting)
+    assert run.code == 2
+    assert "must be a whole number of seconds" in run.output
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+
+def test_a_host_whose_journal_can_not_be_read_may_be_drained(fleet):
+    fleet.journal("web-1").write_text("{")
+    run = fleet.roll()
+    assert run.code == 2, run.output
+    assert fleet.summary(run)["left"]["failed"] == ["web-1"]
+    assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())

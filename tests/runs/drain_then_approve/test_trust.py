@@ -1,0 +1,154 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host speaks for itself alone: hosts that lie about others, in whole runs.
+
+A host that lies has a metadata service of its own, with what it wants the run to believe.
+"""
+
+from __future__ import annotations
+
+import pytest
+from away import away
+from roll_fleet import RollFleet
+from simulator_process import Simulator
+
+JINJA_HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
+EVERYBODY = ["web-0", "web-1", "web-2", "web-3"]
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path) as built:
+        yield built
+
+
+def told(run):
+    """What the run said to a person, without the line breaks."""
+    tasks = ("Show the plan", "Say what was done and what is left")
+    lines = [line["result"].get("msg", "") for line in run.results if line["task"] in tasks]
+    return " ".join(" ".join(" ".join(part) if isinstance(part, list) else part for part in lines).split())
+
+
+class Liar:
+    """Gives one host of the fleet a metadata service that says that it is another VM, and shows invented events."""
+
+    def __init__(self, fleet: RollFleet, host: str, claims: str, **group) -> None:
+        self.fleet, self.host = fleet, host
+        where = fleet.simulator.azure_variables("web-0")
+        self.simulator = Simulator(
+            {
+                "vms": [{"name": claims, "group": "lies", "update_domain": "0"}],
+                "groups": {"lies": {"kind": "availability_set", **where, **group}},
+            }
+        )
+        fleet.domain_of.setdefault(host, "0")
+        fleet.host_vars.setdefault(host, {})["maintenance_endpoint"] = self.simulator.endpoint(claims)
+
+    def __enter__(self):
+        return self.simulator
+
+    def __exit__(self, *_about):
+        self.simulator.stop()
+
+    def was_asked(self):
+        return any(line["method"] == "GET" for line in self.simulator.log())
+
+
+def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
+    """Attack 1: of another group, it claims the fleet's resource group and invents an event for everybody."""
+    liar = Liar(fleet, "other-0", "other-0")
+    with liar as lies:
+        lies.add_event(id="LIE", type="Reboot", resources=EVERYBODY, group="lies", description=JINJA_HEADER)
+        fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
+        run = fleet.roll()
+        assert liar.was_asked()
+        assert [line for line in lies.log() if line["approved"]] == []
+    assert run.code == 0, run.output
+    assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
+    assert fleet.approvals() == ["E1"]
+    fleet.assert_back_to_normal()
+    assert "is shown only by hosts that it does not name" in told(run)
+    assert "uid=" not in run.output
+
+
+def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
+    """The others were read again and do not show it: the event takes down the liar alone, and is not approved."""
+    liar = Liar(fleet, "other-0", "other-0")
+    with liar as lies:
+        lies.add_event(id="LIE", type="Reboot", resources=["other-0", *EVERYBODY], group="lies", notice=300, dwell=1)
+        run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("other-0", lies), lambda: lies.start("LIE"))
+        assert liar.was_asked()
+        assert [line for line in lies.log() if line["approved"]] == []
+    assert run.code == 2
+    assert {host for _word, host, _at in fleet.notes()} == {"other-0"}
+    said = told(run)
+    assert "other-0 shows it, web-0, web-1, web-2 and web-3 do not" in said
+    fleet.assert_back_to_normal()
+
+
+def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
+    """Attack 2: the true event for web-0 and web-3 is not covered by whoever claims to be web-3."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
+    # The real one is not read, so that only the false one can be drained.
+    fleet.host_vars["web-3"].update(away(fleet.folder))
+    liar = Liar(fleet, "other-0", "web-3")
+    with liar as lies:
+        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=300, dwell=1)
+        run = fleet.roll()
+        assert liar.was_asked()
+        assert [line for line in lies.log() if line["approved"]] == []
+    assert run.code != 0
+    assert fleet.approvals() == []
+    assert fleet.count("drain", "other-0") == 0
+    said = told(run)
+    assert "other-0 claims to be the VM web-3, but by the inventory that is web-3." in said
+
+
+def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
+    with Liar(fleet, "other-0", "web-3") as lies:
+        lies.add_event(id="E0", type="Freeze", duration=1, resources=["web-0", "web-3"], group="lies", notice=600)
+        run = fleet.roll()
+    # The event was taken care of; that somebody claims to be web-3 is for a person to look at.
+    assert run.code == 2
+    assert fleet.approvals() == ["E0"]
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    assert fleet.count("drain", "other-0") == 0
+    fleet.assert_back_to_normal()
+
+
+def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=600)
+    fleet.host_vars["web-0"]["maintenance_vm_name"] = "web-0"
+    with Liar(fleet, "other-0", "web-0") as lies:
+        lies.add_event(id="E0", type="Reboot", resources=["web-0"], group="lies", notice=600)
+        fleet.host_vars["other-0"]["maintenance_vm_name"] = "web-0"
+        run = fleet.roll()
+    assert (run.code, fleet.approvals(), fleet.notes()) == (2, [], [])
+    said = told(run)
+    assert "other-0 and web-0 claim to be one VM, web-0, and the inventory does not say which" in said
+
+
+def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600)
+    fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
+    for host in ("web-0", "web-1", "web-2"):
+        fleet.host_vars[host]["maintenance_delivery_group"] = "blue"
+    fleet.host_vars["web-3"]["maintenance_delivery_group"] = "green"
+    run = fleet.roll()
+    assert (run.code, fleet.approvals()) == (2, ["E1"])
+    assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
+    said = told(run)
+    assert "names hosts of 2 delivery groups: web-0 of blue and web-3 of green" in said
+
+
+def test_what_a_named_host_makes_of_an_event_does_not_replace_what_the_others_see(fleet):
+    """A host that the event really names, and that calls it a Freeze of a second, so that nobody would be drained."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
+    with Liar(fleet, "web-3", "web-3") as lies:
+        lies.add_event(id="E0", type="Freeze", duration=1, resources=["web-0", "web-3"], group="lies", notice=600)
+        # By its own word the event of web-3 is never over.
+        fleet.roll("-e", "approve_wait_timeout=10")
+    assert all(fleet.count("drain", host) for host in ("web-0", "web-3"))
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()

@@ -1,0 +1,258 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An approval in a roll: all its hosts are marked, or nothing is sent, and what was not sent leaves no mark."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
+from ansible_run import play
+
+STEPS = [{"command": {"drain": ["true"], "restore": ["true"]}}]
+FENCE = {
+    "boot_id": "{{ maintenance_status.host_clock.boot_id }}",
+    "seconds": "{{ maintenance_status.host_clock.seconds }}",
+    "owner": "{{ (maintenance_status.journal or {}).run_id | default(none) }}",
+    "events": ["A1"],
+}
+ROLE = "maintenance.azure.approve : "
+MARKS = [{"event": "A1", "hosts": ["web", "db"], "at": 5.0}]
+
+
+def read(name, **more):
+    options = {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}", **more}
+    return {"name": name, "maintenance.azure._host_state": options, "register": "maintenance_status"}
+
+
+FIRST = read("First")
+AGAIN = read("Again", this_host="{{ maintenance_status.this_host }}")
+DRAIN = {
+    "name": "Drain",
+    "ansible.builtin.include_role": {"name": "maintenance.azure.drain"},
+    "vars": {"drain_run_id": "r1", "drain_fence": FENCE},
+}
+RESTORE = {
+    "name": "Restore",
+    "ansible.builtin.include_role": {"name": "maintenance.azure.restore"},
+    "vars": {"restore_run_id": "r1", "restore_fence": {"owner": "r1"}},
+}
+
+
+def approve(ids=("A1",), undrained=(), **more):
+    return {
+        "name": "Approve all",
+        "ansible.builtin.include_role": {"name": "maintenance.azure.approve"},
+        "vars": {
+            "approve_ids": list(ids),
+            "approve_undrained_ids": list(undrained),
+            "approve_marks": MARKS,
+            "approve_drained": ["web", "db"],
+            "approve_run_id": "r1",
+            "approve_journal": "{{ drain_journal }}",
+            "approve_fence": {**FENCE, "scheduled": True},
+            "approve_wait_timeout": 60,
+            **more,
+        },
+    }
+
+
+def run_all(fleet, *tasks, **more):
+    return play(fleet.folder, fleet.inventory(), *tasks, vars={"drain_steps": STEPS}, **more)
+
+
+def posts(fleet):
+    return [line["approved"] for line in fleet.simulator.log() if line["method"] == "POST" and line["status"] == 200]
+
+
+def short_event(fleet):
+    fleet.simulator.cancel("A1")
+    fleet.simulator.add_event(id="A2", type="Reboot", resources=["web", "db"], notice=9000, dwell=1)
+
+
+def test_a_whole_roll_with_at_most_8_requests_a_host(fleet):
+    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), RESTORE, {**AGAIN, "name": "Last"}]
+    run = run_all(fleet, *tasks)
+    assert run.code == 0, run.output
+    assert posts(fleet) == [["A1"]]
+    assert run.of(ROLE + "Approve the event", "web")["results"][0]["leaders"] == {"A1": "web"}
+    assert fleet.requests("web") == ["GET"] * 6 + ["POST", "GET"]
+    assert fleet.requests("db") == ["GET"] * 7
+    assert run.of("Last", "web")["journal"] is run.of("Last", "db")["journal"] is None
+
+
+def test_both_journals_are_marked_before_it_is_sent(fleet):
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_wait_ids=[]))
+    assert run.code == 0, run.output
+    for host in ("web", "db"):
+        data = fleet.journal(host)
+        assert (data["run_id"], data["marks"][0]["event"], data["state"]) == ("r1", "A1", "drained")
+
+
+def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(fleet):
+    places = {host: fleet.folder / f"watch-{host}" for host in ("web", "db")}
+    for place in places.values():
+        place.mkdir()
+    folder = f"{fleet.folder}/watch-{{{{ inventory_hostname }}}}"
+    away = {"name": "Away", "ansible.builtin.command": {"argv": ["mv", f"{folder}/run.json", f"{folder}/drained.json"]}}
+    tasks = [FIRST, DRAIN, away, AGAIN, approve(approve_wait_ids=[])]
+    steps = {"drain_steps": STEPS, "watch_status_file": f"{folder}/status.json"}
+    run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps)
+    assert run.code == 0, run.output
+    assert {json.loads((place / "drained.json").read_text())["run_id"] for place in places.values()} == {"r1"}
+    # The one that has sent it.
+    assert [host for host, place in places.items() if (place / "run.json").exists()] == ["web"]
+    assert json.loads((places["web"] / "run.json").read_text())["until"] > time.time()
+
+
+def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
+    """Another run is at work on db."""
+    other = {
+        "name": "Other",
+        "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}", "state": "take_over", "run_id": "r2"},
+        "when": "inventory_hostname == 'db'",
+    }
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
+    assert posts(fleet) == []
+    sent = run.of(ROLE + "Approve the event", "web")["results"][0]
+    assert "could not be written into the journal of db" in sent["refused"][0]["reason"]
+    # web has marked itself before it knew.
+    assert fleet.journal("web")["marks"] == []
+    outcome = run.of(ROLE + "Wait until the event is over", "web")
+    assert (outcome["over"], outcome["unsent"]) == (False, ["A1"])
+
+
+def test_an_event_that_needs_no_drain_is_marked_too(fleet):
+    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",), approve_wait_ids=[]))
+    assert run.code == 0, run.output
+    assert posts(fleet) == [["A1"]]
+    for host in ("web", "db"):
+        assert (fleet.journal(host)["state"], fleet.journal(host)["marks"][0]["event"]) == ("marked", "A1")
+
+
+def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
+    old = {**FENCE, "seconds": "{{ maintenance_status.host_clock.seconds - 41 }}", "scheduled": True}
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_fence=old), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
+    assert posts(fleet) == []
+    assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
+
+
+def direct(fleet, host="web", **more):
+    """The module itself, for the host that sends."""
+    options = {
+        "endpoint": "{{ maintenance_endpoint }}",
+        "event_ids": ["A1"],
+        "drained": ["web", "db"],
+        "marks": MARKS,
+        "journal": "{{ drain_journal }}",
+        "run_id": "r1",
+        "fence": {**FENCE, "scheduled": True},
+        "reading": True,
+        **more,
+    }
+    return {
+        "name": "Send",
+        "maintenance.azure.scheduled_event_approve": options,
+        "when": f"inventory_hostname == '{host}'",
+        "ignore_errors": True,
+    }
+
+
+def tried_at(fleet):
+    return [line["time"] for line in fleet.simulator.log() if line["method"] == "POST"]
+
+
+def test_it_is_not_tried_any_more_after_20_seconds(fleet):
+    fleet.simulator.fault(kind="error_503", method="POST", seconds=120)
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, leader="self"))
+    fleet.simulator.clear_faults()
+    tries = tried_at(fleet)
+    assert len(tries) > 2
+    assert 10 < max(tries) - min(tries) < 21
+    sent = run.of("Send", "web")
+    assert (sent["outcome"], sent["approved"]) == ("failed", [])
+    # It knows that nothing was sent.
+    assert fleet.journal("web")["marks"] == []
+
+
+def test_what_may_have_arrived_stays_marked(fleet):
+    """The service takes 60 s for its answer: after 20 s nobody waits for it, and it is not known what came of it."""
+    fleet.simulator.fault(kind="slow", method="POST", delay=60, count=10)
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, wait_for="nothing"))
+    assert 15 < time.time() - tried_at(fleet)[0] < 60
+    fleet.simulator.clear_faults()
+    assert run.of("Send", "web")["approved"] == ["A1"]
+    assert fleet.journal("web")["marks"][0]["event"] == "A1"
+
+
+def test_another_event_that_has_started_since_is_a_reason_to_decide_again(fleet):
+    other = {"id": "A9", "type": "Reboot", "resources": ["db"], "notice": 9000, "dwell": 600}
+    fleet.simulator.add_event(**other)
+    start = {
+        "name": "Meanwhile",
+        "ansible.builtin.uri": {"url": f"{fleet.simulator.control}/events/A9/start", "method": "POST", "body": ""},
+        "run_once": True,
+    }
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, start, direct(fleet))
+    assert run.of("Send", "web")["refused_by_host"] == "changed", run.of("Send", "web")
+    assert posts(fleet) == []
+    assert "marks" not in fleet.journal("web")
+
+
+def test_a_document_that_has_changed_otherwise_is_judged_anew(fleet):
+    add = {
+        "name": "Meanwhile",
+        "ansible.builtin.uri": {
+            "url": f"{fleet.simulator.control}/events",
+            "method": "POST",
+            "body_format": "json",
+            "status_code": [200, 201],
+            "body": {"id": "A9", "type": "Reboot", "resources": ["db"], "notice": 9000},
+        },
+        "run_once": True,
+    }
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, add, direct(fleet))
+    assert run.of("Send", "web")["approved"] == ["A1"], run.of("Send", "web")
+
+
+def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet):
+    path = fleet.folder / "web" / "journal.json"
+    path.parent.mkdir()
+    JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
+    at_work = AtWork(path)
+    at_work.say("r1", 1)
+    wait = {
+        "name": "Wait",
+        "maintenance.azure.scheduled_event_wait": {
+            "event_ids": ["A1"],
+            "endpoint": "{{ maintenance_endpoint }}",
+            "wait_timeout": 3,
+            "journal": "{{ drain_journal }}",
+            "run_id": "r1",
+        },
+        "ignore_errors": True,
+    }
+    play(fleet.folder, fleet.inventory(), wait, hosts="web")
+    assert at_work.left("r1") > 15
+    # Not for another run, and not for one that never said so.
+    at_work.say("r2", 1)
+    play(fleet.folder, fleet.inventory(), wait, hosts="web")
+    assert at_work.left("r2") == at_work.left("r1") == 0
+    assert json.loads(path.read_text())["run_id"] == "r1"
+
+
+def test_a_path_of_the_host_s_own_is_renewed_too(fleet):
+    """A path with a variable in it is expanded on the host, which is done in Python."""
+    path = fleet.folder / "home" / "journal.json"
+    path.parent.mkdir(exist_ok=True)
+    JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
+    AtWork(path).say("r1", 1)
+    wait = {"event_ids": ["A1"], "wait_timeout": 2, "journal": "~/journal.json", "run_id": "r1"}
+    task = {"name": "Wait", "maintenance.azure.scheduled_event_wait": wait, "ignore_errors": True}
+    play(fleet.folder, fleet.inventory(), task, hosts="web")
+    assert AtWork(path).left("r1") > 15

@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""History 11: the controller is killed in a long step. Others can take over soon, and by then nobody is at work."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_run import environment
+from patience import wait_until
+from sshd_process import SSHD, sshd
+
+# The step would run for so long.
+LONG = 300
+SECONDS_TO_LAPSE = 60
+
+needs_sshd = pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
+needs_sudo = pytest.mark.skipif(
+    shutil.which("sudo") is None or os.geteuid() != 0, reason="sudo needs to be there, and to ask no password"
+)
+WAYS = [
+    "local",
+    pytest.param("local with sudo", marks=needs_sudo),
+    pytest.param("ssh", marks=needs_sshd),
+    pytest.param("ssh with multiplexing", marks=needs_sshd),
+    pytest.param("ssh with sudo", marks=[needs_sshd, needs_sudo]),
+]
+
+
+@contextlib.contextmanager
+def host_vars(way, folder):
+    more = {"ansible_become": True, "ansible_become_method": "sudo"} if "sudo" in way else {}
+    if not way.startswith("ssh"):
+        yield more
+        return
+    with sshd(folder) as variables, tempfile.TemporaryDirectory(prefix="mux") as short:
+        if "multiplexing" in way:
+            variables["ansible_ssh_args"] = f"-o ControlMaster=auto -o ControlPersist=60 -o ControlPath={short}/%C"
+        try:
+            yield {**variables, **more}
+        finally:
+            if "multiplexing" in way:
+                target = [f"-oControlPath={short}/%C", f"-p{variables['ansible_port']}", variables["ansible_user"]]
+                subprocess.run(
+                    ["ssh", *target[:2], "-O", "exit", f"{target[2]}@127.0.0.1"], check=False, capture_output=True
+                )
+
+
+def is_there(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
+    started = tmp_path / "started"
+    steps = [
+        {"command": {"drain": ["sh", "-c", f"echo $$ > {started}.new; mv {started}.new {started}; exec sleep {LONG}"]}},
+        {"command": {"drain": ["touch", f"{tmp_path}/second"]}},
+    ]
+    read = {
+        "maintenance.azure._host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"}
+    }
+    clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
+    role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
+    role["vars"] = {"drain_run_id": "r1", "drain_fence": {**clock, "events": ["A1"]}}
+    book = [
+        {
+            "hosts": "web",
+            "gather_facts": False,
+            "vars": {"drain_steps": steps},
+            "tasks": [{**read, "register": "maintenance_status"}, role],
+        }
+    ]
+    (tmp_path / "book.json").write_text(json.dumps(book))
+    at_work = AtWork(tmp_path / "web" / "journal.json")
+    with host_vars(way, tmp_path) as variables, (tmp_path / "output").open("wb") as output:
+        run = subprocess.Popen(
+            ["ansible-playbook", "-i", str(fleet.inventory(**variables)), "book.json"],
+            cwd=tmp_path,
+            env=environment(tmp_path, ANSIBLE_PIPELINING="1"),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            wait_until(lambda: started.exists() or run.poll() is not None)
+            assert run.poll() is None, (tmp_path / "output").read_text()
+            step = int(started.read_text())
+            # It is renewed for as long as the run is there.
+            time.sleep(12)
+            assert at_work.left("r1") > 15
+            # Only the run itself: its workers must notice by themselves.
+            os.kill(run.pid, signal.SIGKILL)
+            killed = time.monotonic()
+            wait_until(lambda: not at_work.left("r1"), lambda: "Nobody may take over", SECONDS_TO_LAPSE)
+            print(f"{way}: lapsed after {time.monotonic() - killed:.1f} s")
+            assert not is_there(step)
+            wait_until(lambda: fleet.journal()["steps"][0]["status"] == "failed", lambda: str(fleet.journal()))
+        finally:
+            run.kill()
+            run.wait()
+    journal = fleet.journal()
+    assert "can't be reached any more: sh was killed" in journal["steps"][0]["error"]
+    assert not (tmp_path / "second").exists()

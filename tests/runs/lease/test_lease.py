@@ -1,0 +1,355 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two runs see each other through their lock hosts, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import ansible_run
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
+from ansible_run import environment, inventory, play_each, run
+from away import through_an_ssh_that_never_gets_there
+from lease_parts import mark, note
+from lying_host import LyingHost
+from patience import PATIENCE, wait_until
+
+KEEPERS = ("web-1", "web-2", "web-10")
+MODULE = "maintenance.azure.lease"
+ASKED = "Take the lease on each lock host"
+VERDICT = "Go on only with the lease"
+TASKS = Path(ansible_run.__file__).resolve().parents[1] / "playbooks" / "tasks"
+ONE = ["web-1"]
+
+
+def lease_tasks(deed, group="", seconds=90):
+    return {
+        "name": deed,
+        "ansible.builtin.include_tasks": str(TASKS / f"{deed}_lease.yml"),
+        "vars": {"__lease_group": group, "__lease_seconds": seconds},
+    }
+
+
+TAKE, RENEW, GIVE_BACK = lease_tasks("take"), lease_tasks("renew"), lease_tasks("give_back")
+
+
+def play(*arguments, **more):
+    return ansible_run.play(*arguments, module_defaults={}, ANSIBLE_PIPELINING="1", **more)
+
+
+def paths(folder, group=""):
+    return {keeper: Path(group_path(str(folder / keeper / "run.lock"), group)) for keeper in KEEPERS}
+
+
+def holders(folder, group=""):
+    found = {}
+    for keeper, path in paths(folder, group).items():
+        lease = json.loads(path.read_text())["lease"] if path.exists() else None
+        found[keeper] = lease and lease["run_id"]
+    return found
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    return make_hosts(tmp_path)
+
+
+def make_hosts(folder, *away, **own_vars):
+    """Four hosts of which the first three are the keepers; an ssh that never gets through leads to those away."""
+    own = {keeper: {"maintenance_lock_path": str(path)} for keeper, path in paths(folder).items()}
+    own["web-11"] = {}
+    for host in away:
+        own[host].update(through_an_ssh_that_never_gets_there(folder))
+    for host, more in own_vars.items():
+        own[host.replace("_", "-")].update(more)
+    return inventory(folder, own)
+
+
+def extra(**more):
+    return ("-e", json.dumps({f"maintenance_{name}": value for name, value in more.items()}))
+
+
+def start(folder, hosts, name, *tasks, **more):
+    """A run that goes on by itself, in a folder of its own that has its `log`."""
+    own = folder / name
+    own.mkdir()
+    book = own / "play.json"
+    book.write_text(json.dumps([{"name": name, "hosts": "all", "gather_facts": False, "tasks": list(tasks)}]))
+    with (own / "log").open("w") as log:
+        return subprocess.Popen(
+            ["ansible-playbook", "-i", str(hosts), str(book), *extra(run_id=name, **more)],
+            env=environment(own, ANSIBLE_PIPELINING="1"),
+            cwd=own,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def work(folder):
+    """A task that goes on until the file `stop` is there, also if its run was killed."""
+    wait = f"for i in $(seq 600); do test -e {folder / 'stop'} && break; sleep 0.2; done"
+    return {"name": "Work", "ansible.builtin.shell": wait, "run_once": True}
+
+
+def uptime():
+    return float(Path("/proc/uptime").read_text().split()[0])
+
+
+def foreign(folder, seconds, group="", notes=()):
+    """A lease that a run on another controller has."""
+    lease = {
+        "run_id": "elsewhere",
+        "controller": "another",
+        "host": "ctl2",
+        "user": "deploy",
+        "note": "job 7",
+        "pid": 999999,
+        "process_start": "1",
+        "taken_at": "2026-11-16T00:00:00Z",
+        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "counted_from": uptime(),
+        "seconds": seconds,
+    }
+    for path in paths(folder, group).values():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"version": 2, "lease": lease, "notes": list(notes)}))
+
+
+def ask(deed, **options):
+    """One task for one keeper, as the roll does it."""
+    name = options.pop("name", deed)
+    path = options.pop("path", "{{ maintenance_lock_path }}")
+    return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
+
+
+def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
+    looked = tmp_path / "looked"
+    copy = {"name": "Look", "ansible.builtin.command": f"cp -r {tmp_path / 'web-10'} {looked}"}
+    done = play(tmp_path, hosts, TAKE, copy, RENEW, GIVE_BACK, arguments=("--limit", "web-11", *extra(run_id="mine")))
+    assert done.code == 0, done.output
+    lease = json.loads((looked / "run.lock").read_text())["lease"]
+    assert (lease["run_id"], lease["seconds"]) == ("mine", 90)
+    assert 0 <= uptime() - lease["counted_from"] < 60
+    assert (looked / "run.lock").stat().st_mode & 0o777 == 0o600
+    assert [item["changed"] for item in done.of(ASKED)["results"]] == [True, True, True]
+    assert [item["__lease_host"] for item in done.of(ASKED)["results"]] == list(KEEPERS)
+    assert done.of("See whether a majority gave it")["fresh"]
+    renewed = done.of("Renew the lease on each lock host")["results"]
+    assert [(item["renewed"], item["changed"]) for item in renewed] == [(True, False)] * 3
+    assert [item["changed"] for item in done.of("Give the lease back on each lock host")["results"]] == [True] * 3
+    assert [list((tmp_path / keeper).iterdir()) for keeper in KEEPERS] == [[], [], []]
+
+
+def test_two_at_once_then_a_kill_and_a_takeover(tmp_path, hosts):
+    long = lease_tasks("take", seconds=600)
+    other = start(tmp_path, hosts, "other", long, work(tmp_path), lock_hosts=ONE)
+    try:
+        wait_until(lambda: holders(tmp_path)["web-1"] == "other")
+        second = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=ONE))
+        assert second.code == 2, second.output
+        told = second.of(VERDICT, "web-1")["msg"]
+        for part in ("Another run is at work", "run other of ", "since ", "seconds more", "maintenance_lock_wait"):
+            assert part in told
+        assert holders(tmp_path)["web-1"] == "other"
+    finally:
+        other.send_signal(signal.SIGKILL)
+    # Not waited for yet: a process that is dead but not buried does nothing any more.
+    third = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=ONE))
+    other.wait()
+    (tmp_path / "stop").touch()
+    assert third.code == 0, third.output
+    assert "taken over from run other" in third.of(VERDICT, "web-1")["msg"]
+    assert third.of(ASKED, "web-1")["results"][0]["took_over_from"]["reason"] == "dead"
+
+
+def test_the_second_waits_for_the_first(tmp_path, hosts):
+    first = start(tmp_path, hosts, "first", TAKE, work(tmp_path), RENEW, GIVE_BACK)
+    wait_until(lambda: set(holders(tmp_path).values()) == {"first"})
+    second = start(tmp_path, hosts, "second", TAKE, lock_wait=100)
+    log = tmp_path / "second" / "log"
+    wait_until(lambda: "Wait for run first of " in log.read_text())
+    assert set(holders(tmp_path).values()) == {"first"}
+    (tmp_path / "stop").touch()
+    assert first.wait(PATIENCE) == 0, (tmp_path / "first" / "log").read_text()
+    assert second.wait(PATIENCE) == 0, log.read_text()
+    assert "The lease is held (web-1: held, web-2: held, web-10: held)." in log.read_text()
+    assert set(holders(tmp_path).values()) == {"second"}
+
+
+@pytest.mark.parametrize(("wait", "code"), [(4, 2), (60, 0)])
+def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hosts, wait, code):
+    foreign(tmp_path, 600 if code else 6, notes=[note("web-11")])
+    lock_hosts = list(KEEPERS) if code else ONE
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_wait=wait, lock_hosts=lock_hosts))
+    assert done.code == code, done.output
+    # Who gets it and who does not: both hear the notes.
+    assert done.of("See whether a majority gave it", "web-1")["notes"] == [note("web-11")]
+    if code:
+        assert "run elsewhere of deploy@ctl2 (job 7)" in done.of(VERDICT, "web-1")["msg"]
+        assert set(holders(tmp_path).values()) == {"elsewhere"}
+        # It would last ten minutes.
+        assert wait <= done.seconds < 300
+    else:
+        assert done.of(ASKED, "web-1")["results"][0]["took_over_from"]["reason"] == "expired"
+        assert holders(tmp_path)["web-1"] == "mine"
+
+
+def test_a_lapsed_lease_is_not_renewed_and_writes_no_notes(tmp_path, hosts):
+    short = lease_tasks("take", seconds=1)
+    sleep = {"name": "Sleep", "ansible.builtin.command": "sleep 1.2", "run_once": True}
+    late = ask("renew", name="Too late", notes=[note("web-11")])
+    done = play(tmp_path, hosts, short, sleep, late, RENEW, arguments=extra(run_id="mine", lock_hosts=ONE))
+    assert done.code == 2
+    refused = done.of("Too late", "web-1")
+    assert (refused["held"], refused["renewed"], refused["holder"], refused["notes"]) == (False, False, None, [])
+    assert "This run has lost the lease: 0 of 1 lock hosts" in done.of(VERDICT, "web-1")["msg"]
+    assert "web-1: lapsed" in done.of(VERDICT, "web-1")["msg"]
+    assert json.loads(paths(tmp_path)["web-1"].read_text())["notes"] == []
+
+
+def test_notes_stay_for_the_next_holder(tmp_path, hosts):
+    drain, approval = note("web-11", run="mine"), note("web-11", run="mine", mark=mark("E0", ("web-11",)))
+    tasks = (
+        ask("take"),
+        ask("renew", name="drain", notes=[drain, note("web-2")]),
+        ask("renew", name="approve", notes=[approval], forget=["web-2"]),
+        ask("release"),
+        ask("read"),
+    )
+    done = play(tmp_path, hosts, *tasks)
+    assert done.code == 0, done.output
+    assert done.of("take", "web-1")["notes"] == []
+    assert done.of("drain", "web-1")["notes"] == [drain, note("web-2")]
+    assert done.of("approve", "web-1")["notes"] == [drain, approval]
+    for later in ("release", "read"):
+        assert (done.of(later, "web-1")["holder"], done.of(later, "web-1")["notes"]) == (None, [drain, approval])
+    again = play(tmp_path, hosts, ask("take", run_id="other"))
+    assert again.of("take", "web-1")["notes"] == [drain, approval]
+
+
+def test_groups_have_leases_of_their_own_and_patterns_share_them(tmp_path, hosts):
+    foreign(tmp_path, 600, group="set-a")
+    take_a, take_b = lease_tasks("take", group="set-a"), lease_tasks("take", group="set-b")
+    lock_hosts = list(KEEPERS)
+    beside = play(tmp_path, hosts, take_b, TAKE, arguments=extra(run_id="mine", lock_hosts=lock_hosts))
+    assert beside.code == 0, beside.output
+    assert "The lease of set-b is held" in beside.output
+    for group in ("", "set-b"):
+        assert set(holders(tmp_path, group).values()) == {"mine"}
+    # Another pattern, the same keepers.
+    same = play(tmp_path, hosts, take_a, arguments=("--limit", "web-11", *extra(run_id="mine", lock_hosts=lock_hosts)))
+    assert same.code == 2
+    assert "the lease of set-a is held by run elsewhere" in same.of(VERDICT)["msg"]
+
+
+def test_what_is_not_enough_is_given_back(tmp_path, hosts):
+    foreign(tmp_path, 600)
+    paths(tmp_path)["web-1"].unlink()
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
+    assert done.code == 2
+    assert "1 of 3 lock hosts" in done.of(VERDICT, "web-1")["msg"]
+    assert holders(tmp_path) == {"web-1": None, "web-2": "elsewhere", "web-10": "elsewhere"}
+
+
+def test_one_keeper_may_be_away(tmp_path):
+    hosts = make_hosts(tmp_path, "web-1")
+    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"))
+    assert done.code == 0, done.output
+    assert "web-1: unreachable, web-2: held, web-10: held" in done.output
+    assert done.of("See whether a majority gave it")["lost_keepers"] == ["web-1"]
+
+
+def test_two_keepers_may_not_and_are_named(tmp_path):
+    hosts = make_hosts(tmp_path, "web-1", "web-2")
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
+    assert done.code == 2
+    told = done.of(VERDICT, "web-1")["msg"]
+    assert "web-1: unreachable, web-2: unreachable, web-10: held" in told
+    assert "Make web-1, web-2 reachable again, or name other hosts in maintenance_lock_hosts" in told
+    assert holders(tmp_path) == dict.fromkeys(KEEPERS)
+
+
+def test_of_two_keepers_both_are_needed(tmp_path):
+    hosts = make_hosts(tmp_path, "web-1")
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=["web-1", "web-2"]))
+    assert done.code == 2
+    assert "Of two lock hosts both are needed" in done.of(VERDICT, "web-1")["msg"]
+
+
+def test_a_keeper_that_lies_counts_as_lost(tmp_path):
+    liar = LyingHost(tmp_path / "liar")
+    liar.says(merge={"held": "yes", "notes": [{"host": "web-11"}], "ansible_facts": {"stolen": True}})
+    hosts = make_hosts(tmp_path, web_1=liar.host_vars)
+    done = play(tmp_path, hosts, TAKE, RENEW, arguments=extra(run_id="mine"), PATH=liar.path(with_curl=False))
+    assert done.code == 0, done.output
+    assert liar.told()
+    found = done.of("See whether a majority gave it")
+    assert (found["held"], found["lost_keepers"], found["notes"]) == (True, ["web-1"], [])
+    assert "web-1: The host answered something else than it was asked for" in found["msg"]
+
+
+def test_a_damaged_file_is_not_a_free_lease_and_is_told(tmp_path, hosts):
+    foreign(tmp_path, 600)
+    paths(tmp_path)["web-1"].write_text("")
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=ONE))
+    assert done.code == 2
+    assert "does not tell who has the lease" in done.of(VERDICT, "web-1")["msg"]
+
+
+def test_a_run_whose_lease_is_gone_stops(tmp_path, hosts):
+    """Nobody has it now: somebody may have had it in between."""
+    lose = {"name": "Lose", "ansible.builtin.command": f"rm {paths(tmp_path)['web-1']}", "run_once": True}
+    done = play(tmp_path, hosts, TAKE, lose, RENEW, arguments=extra(run_id="mine", lock_hosts=ONE))
+    assert done.code == 2
+    assert "has lost the lease: 0 of 1 lock hosts" in done.of(VERDICT, "web-1")["msg"]
+
+
+def test_check_mode_takes_nothing_and_tells(tmp_path, hosts):
+    check = ("--check", *extra(run_id="mine", lock_wait=60, lock_hosts=ONE))
+    free = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=check)
+    assert free.code == 0, free.output
+    assert "The lease could be taken." in free.output
+    assert not (tmp_path / "web-1").exists()
+    foreign(tmp_path, 600)
+    busy = play(tmp_path, hosts, TAKE, arguments=check)
+    assert busy.code == 0, busy.output
+    assert "Another run is at work" in busy.of(VERDICT, "web-1")["msg"]
+    assert set(holders(tmp_path).values()) == {"elsewhere"}
+
+
+def test_the_module_by_itself(tmp_path):
+    hosts = inventory(tmp_path, {"web-1": {}})
+    foreign(tmp_path, 600)
+    path = str(paths(tmp_path)["web-1"])
+    cases = [
+        ({"do": "take", "run_id": " "}, "run_id is empty"),
+        ({"do": "renew"}, "run_id is empty"),
+        ({"do": "take", "run_id": "a", "path": "run.lock"}, "path must be an absolute path"),
+        ({"do": "take", "run_id": "a", "seconds": 0}, "seconds must be 1 or more"),
+        ({"do": "give", "run_id": "a"}, "do must be one of"),
+        ({"do": "release", "run_id": "a", "path": path, "notes": [note()]}, "with take and renew only"),
+        ({"do": "take", "run_id": "a", "path": path, "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
+        ({"run_id": "a"}, "do"),
+    ]
+    good = [{"do": "take", "run_id": "a", "path": path}, {"do": "read", "path": path}]
+    options = [case for case, _part in cases] + good
+    done = play_each(tmp_path, hosts, MODULE, options, module_defaults={})
+    for case, part in cases:
+        assert done.of(str(case))["outcome"] == "failed"
+        assert part in done.of(str(case))["msg"]
+    for case in good:
+        told = done.of(str(case))
+        assert (told["outcome"], told["held"], told["holder"]["run_id"]) == ("ok", False, "elsewhere")
+        assert 500 < told["holder"]["seconds_left"] <= 600
+
+
+@pytest.mark.parametrize("name", ["lease", "_lease_file", "_lease_keepers", "_lease_verdict"])
+def test_the_documentation_is_found(tmp_path, name):
+    listed = run(tmp_path, ["ansible-doc", f"maintenance.azure.{name}"])
+    assert listed.code == 0, listed.output

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every command of the README is run, by a user who has its files, a built tarball and a simulated fleet."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from readme_page import ROOT, User, commands, commands_with, files
+from simulator_process import Simulator
+
+pytestmark = [pytest.mark.once, pytest.mark.rest]
+# `make test` is what runs this, and tests/runs/demo runs `make demo` from a clone.
+RUN_ELSEWHERE = {"make test", "make demo"}
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory):
+    """The collection is built and installed from the clone, by the commands of the README."""
+    someone = User(tmp_path_factory.mktemp("clone"))
+    build, install, _from_git = commands_with("ansible-galaxy collection")
+    someone.type(build)
+    someone.type(install)
+    return someone
+
+
+@pytest.fixture(scope="module")
+def fleet(user):
+    """The README's files, and a simulator in the place of Azure."""
+    vms = [{"name": f"web-{number}", "group": "web"} for number in range(3)]
+    with Simulator({"groups": {"web": {}}, "vms": vms}, requests_per_second=0) as simulator:
+        simulator.document("web-0")
+        for name, text in files().items():
+            (user.folder / name).write_text(text)
+        # The stand-in for what this machine lacks; the inventory itself stays as it is in the README.
+        units = user.folder / "bin"
+        units.mkdir()
+        (units / "systemctl").write_text(
+            '#!/bin/sh\necho "$@" >> "$0.calls"\nprintf "LoadState=loaded\\nActiveState=inactive\\n"\n'
+        )
+        (units / "systemctl").chmod(0o755)
+        own = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "ansible_become": False,
+            "maintenance_endpoint": "{{ endpoints[inventory_hostname] }}",
+            "endpoints": simulator.endpoints,
+            "drain_journal": str(user.folder / "{{ inventory_hostname }}.json"),
+            "maintenance_lock_path": str(user.folder / "{{ inventory_hostname }}.lock"),
+        }
+        (user.folder / "extra.json").write_text(json.dumps(own))
+        yield simulator
+
+
+def test_the_python_packages():
+    (command,) = commands_with("pip ")
+    words = [sys.executable, "-m", *shlex.split(command)]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_command_of_ansible_in_the_order_of_the_page(user, fleet):
+    event = fleet.add_event(type="Reboot", resources=["web-1"], dwell=1)
+    ours = [
+        line
+        for line in commands()
+        if line.startswith(("ansible ", "ansible-playbook ", "ansible-inventory ", "ansible-doc "))
+    ]
+    assert len(ours) >= 7
+    cached = {
+        "ANSIBLE_CACHE_PLUGIN": "ansible.builtin.jsonfile",
+        "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(user.folder / "facts"),
+        "PATH": f"{user.folder}/bin:{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
+    said, status = {}, {}
+    for command in ours:
+        more = "" if command.startswith("ansible-doc") else " -e @extra.json"
+        # The module asks at Azure's own address, unless it is told another one.
+        more += " -a 'endpoint={{ maintenance_endpoint }}'" if command.startswith("ansible ") else ""
+        said[command] = user.type(command + more, **cached)
+        status[command] = fleet.event(event["id"])["status"]
+    look, do = commands_with("ansible-playbook -i inventory.yml maintain.yml")
+    assert "Wave 1 of 1" in said[look]
+    assert (status[look], status[do]) == ("Scheduled", "Finished")
+    assert "@maintenance_clear" in said[ours[-3]]
+
+
+def test_no_command_is_left_out():
+    known = ("ansible-galaxy collection", "pip ", "ansible ", "ansible-playbook ", "ansible-inventory ", "ansible-doc ")
+    assert {line for line in commands() if not line.startswith(known)} == RUN_ELSEWHERE

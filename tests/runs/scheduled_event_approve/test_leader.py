@@ -1,0 +1,218 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Exactly one approval for each event, whoever is lost on the way: seen in the service's own log."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from ansible_run import inventory, play
+from patience import wait_until
+from simulator_process import Simulator
+from sshd_process import SSHD, sshd
+
+HOSTS = ["web_0", "web_1", "web_2"]
+FLEET = {"vms": [{"name": name, "group": "web"} for name in HOSTS], "groups": {"web": {"kind": "availability_set"}}}
+TASK = {
+    "name": "Approve",
+    "maintenance.azure.scheduled_event_approve": {"drained": "{{ groups.all }}", "timeout": 30},
+}
+
+
+@pytest.fixture
+def simulator():
+    with Simulator(FLEET) as fleet:
+        fleet.add_event(id="A1", type="Reboot", resources=HOSTS, dwell=600)
+        yield fleet
+
+
+def hosts(folder, simulator, **own):
+    return inventory(
+        folder,
+        {
+            vm: {"maintenance_endpoint": url, **simulator.azure_variables(vm), **own.get(vm, {})}
+            for vm, url in simulator.endpoints.items()
+        },
+    )
+
+
+def posts(simulator):
+    """What was sent and let in: hosts that go through one VM may be too many at once for its five requests a second."""
+    log = [line for line in simulator.log() if line["method"] == "POST" and line["status"] != 429]
+    return [(line["vm"], line["approved"]) for line in log]
+
+
+def assert_approved_once(simulator):
+    assert [approved for _vm, approved in posts(simulator) if approved] == [["A1"]]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "arguments"),
+    [
+        pytest.param({}, (), id="linear"),
+        pytest.param({"strategy": "free"}, (), id="free"),
+        pytest.param({}, ("--forks", "1"), id="one fork"),
+        pytest.param({"serial": 1}, (), id="serial"),
+        pytest.param({}, ("--limit", "web_1,web_2"), id="limit"),
+    ],
+)
+def test_one_host_sends_and_the_others_say_who(tmp_path, simulator, keywords, arguments):
+    outcome = play(tmp_path, hosts(tmp_path, simulator), TASK, arguments=arguments, **keywords)
+    assert outcome.code == 0, outcome.output
+    assert len(posts(simulator)) == 1
+    leader = posts(simulator)[0][0]
+    results = outcome.everywhere("Approve")
+    assert sorted(results) == (HOSTS[1:] if "--limit" in arguments else HOSTS)
+    for host, result in results.items():
+        assert result["changed"] == (host == leader)
+        assert result["approved"] == (["A1"] if host == leader else [])
+        assert result["leaders"] == {"A1": leader}
+
+
+def test_run_once(tmp_path, simulator):
+    outcome = play(tmp_path, hosts(tmp_path, simulator), {**TASK, "run_once": True})
+    assert (outcome.code, posts(simulator)) == (0, [("web_0", ["A1"])])
+
+
+def test_delegated_to_one_host(tmp_path, simulator):
+    task = {
+        **TASK,
+        "maintenance.azure.scheduled_event_approve": {
+            **TASK["maintenance.azure.scheduled_event_approve"],
+            "endpoint": "{{ hostvars.web_2.maintenance_endpoint }}",
+        },
+        "delegate_to": "web_2",
+    }
+    outcome = play(tmp_path, hosts(tmp_path, simulator), task)
+    assert (outcome.code, posts(simulator)) == (0, [("web_2", ["A1"])])
+    assert sum(result["changed"] for result in outcome.everywhere("Approve").values()) == 1
+
+
+@pytest.mark.parametrize("forks", ["1", "5"])
+def test_a_host_that_can_t_be_reached_is_replaced(tmp_path, simulator, forks):
+    lost = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    outcome = play(tmp_path, hosts(tmp_path, simulator, web_0=lost), TASK, arguments=("--forks", forks))
+    assert outcome.of("Approve", "web_0")["outcome"] == "unreachable"
+    assert_approved_once(simulator)
+
+
+def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
+    failing = {"name": "Fail", "ansible.builtin.command": "/bin/false", "when": "inventory_hostname == 'web_0'"}
+    play(tmp_path, hosts(tmp_path, simulator), failing, TASK)
+    assert_approved_once(simulator)
+    assert posts(simulator)[0][0] != "web_0"
+
+
+@pytest.mark.parametrize("forks", ["1", "5"])
+def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, forks):
+    for vm in ("web_0", "web_1"):
+        simulator.fault(vm=vm, kind="status", status=400, seconds=60, method="POST")
+    outcome = play(tmp_path, hosts(tmp_path, simulator), TASK, arguments=("--forks", forks))
+    assert outcome.code == 0, outcome.output
+    assert_approved_once(simulator)
+    results = outcome.everywhere("Approve")
+    assert results["web_2"]["approved"] == ["A1"]
+    if forks == "1":
+        assert results["web_0"]["left_to"] == {"A1": ["web_1", "web_2"]}
+        assert results["web_1"]["left_to"] == {"A1": ["web_2"]}
+
+
+@pytest.mark.parametrize("bad", [1, 2])
+def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
+    """The others must not run out of patience while it tries."""
+    for name in HOSTS[:bad]:
+        simulator.fault(vm=name, kind="status", status=500, seconds=120, method="POST")
+    options = {"drained": "{{ groups.all }}", "timeout": 20}
+    task = {"name": "Approve", "maintenance.azure.scheduled_event_approve": options}
+    outcome = play(tmp_path, hosts(tmp_path, simulator), task)
+    assert outcome.code == 0, outcome.output
+    assert_approved_once(simulator)
+    assert posts(simulator)[-1][0] in HOSTS[bad:]
+
+
+def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
+    simulator.fault(kind="status", status=400, seconds=60, method="POST")
+    outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
+    results = outcome.everywhere("Approve")
+    assert outcome.code == 2
+    assert [result["outcome"] for result in results.values()].count("failed") == 1
+    assert sorted(posts(simulator)) == [(host, []) for host in HOSTS]
+
+
+@pytest.mark.parametrize("fault", ["lost_answer", "drop", "error_500"])
+def test_a_lost_answer_is_resolved_by_reading(tmp_path, simulator, fault):
+    simulator.fault(kind=fault, count=1, method="POST")
+    outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
+    assert outcome.code == 0, outcome.output
+    assert_approved_once(simulator)
+    assert sum(result["changed"] for result in outcome.everywhere("Approve").values()) == 1
+    if fault == "lost_answer":
+        assert len(posts(simulator)) == 1
+
+
+def test_a_lost_answer_to_an_approval_that_takes_a_while(tmp_path, simulator):
+    simulator.cancel("A1")
+    simulator.add_event(id="B2", type="Reboot", resources=HOSTS, dwell=600, approval_delay=4)
+    simulator.fault(kind="lost_answer", count=1, method="POST")
+    outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
+    assert outcome.code == 0, outcome.output
+    assert len(posts(simulator)) == 1
+
+
+@pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
+@pytest.mark.parametrize(("arrives", "cut_off"), [(True, "dead"), (False, "dead"), (False, "silent")])
+def test_a_host_that_is_cut_off_in_the_middle_of_its_post(tmp_path, simulator, arrives, cut_off):
+    """The leader is reached through a real sshd, which ends or stops with all its sessions while the POST hangs.
+
+    A host whose power fails does not say goodbye: ssh would wait for it for ever.
+    """
+    # One who is silent still has his connection to the service: it must not be heard later.
+    simulator.fault(vm="web_0", kind="hang", seconds=300 if cut_off == "silent" else 20, method="POST")
+    cut = threading.Event()
+
+    def cut_it_off(pid):
+        wait_until(lambda: any(vm == "web_0" for vm, _approved in posts(simulator)))
+        if arrives:
+            simulator.start("A1")
+        signal_with_children(pid, {"dead": signal.SIGKILL, "silent": signal.SIGSTOP}[cut_off])
+        cut.set()
+
+    with sshd(tmp_path) as host_vars:
+        pid = host_vars.pop("sshd_pid")
+        watcher = threading.Thread(target=cut_it_off, args=(pid,))
+        watcher.start()
+        order = {"ansible_ssh_retries": 0}
+        outcome = play(
+            tmp_path,
+            hosts(tmp_path, simulator, web_0={**host_vars, **order}),
+            TASK,
+            arguments=("--forks", "1"),
+        )
+        watcher.join()
+        signal_with_children(pid, signal.SIGKILL)
+    assert cut.is_set()
+    assert any(vm == "web_0" for vm, _approved in posts(simulator))
+    assert outcome.of("Approve", "web_0")["outcome"] == "unreachable"
+    taken_in = [approved for vm, approved in posts(simulator) if vm != "web_0"]
+    assert taken_in == ([] if arrives else [["A1"]])
+    assert outcome.of("Approve", "web_2")["outcome"] == "ok"
+
+
+def signal_with_children(pid, number):
+    children = collections.defaultdict(list)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            children[int(stat.read_text().rpartition(")")[2].split()[1])].append(int(stat.parent.name))
+    doomed = [pid]
+    for parent in doomed:
+        doomed += children[parent]
+    for process in doomed:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)

@@ -1,0 +1,226 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A service in trouble: what passes is waited for, the rest is said, and no trouble is ever "no events"."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import pytest
+import ways
+from ansible_run import fleet_inventory, inventory, play, play_each
+from simulator_process import Simulator, control_command
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with Simulator({"vms": [{"name": "web"}]}) as fleet:
+        fleet.add_event(id="A1", type="Reboot", resources=["web"], notice=9000)
+        yield fleet
+
+
+@pytest.fixture(autouse=True)
+def no_faults_left(simulator):
+    simulator.clear_faults()
+    simulator.clear_log()
+    yield
+    simulator.clear_faults()
+
+
+def reading(folder, simulator, way=ways.ANY, **options):
+    task = {"name": "Read", "maintenance.azure.scheduled_event_info": options}
+    hosts = fleet_inventory(folder, simulator, **ways.host_vars(folder, way))
+    return play(folder, hosts, task, **ways.play_keywords(folder, way))
+
+
+# The module runs the same code as the command.
+WAYS = [way for way in ways.HERE if way != "module"]
+both_ways = pytest.mark.parametrize("way", ways.TO_THE_SERVICE[:2])
+PASSING = [
+    {"kind": "gone_410", "count": 3},
+    {"kind": "too_many_429", "count": 2, "retry_after": 1},
+    {"kind": "error_500", "count": 2},
+    {"kind": "error_503", "count": 3},
+    {"kind": "timeout_408", "count": 1},
+    {"kind": "drop", "count": 2},
+    {"kind": "empty_200", "count": 2},
+    {"kind": "hang", "seconds": 2},
+    {"kind": "refuse", "seconds": 2},
+]
+LASTING = [
+    ({"kind": "gone_410"}, "HTTP 410"),
+    ({"kind": "too_many_429", "retry_after": 90}, "asked to wait 90 s, longer than the timeout of 4 s"),
+    ({"kind": "error_503"}, "HTTP 503"),
+    ({"kind": "hang"}, "a connection, but no answer in time"),
+    ({"kind": "drop"}, "a connection that ended without an answer"),
+    ({"kind": "empty_200"}, "an empty body"),
+    ({"kind": "truncated_json"}, "is not JSON"),
+    ({"kind": "html"}, "an HTML page"),
+    ({"kind": "redirect"}, "a redirect to"),
+    ({"kind": "wrong_shape"}, "did not answer like the metadata service"),
+    ({"kind": "huge_body"}, "more than 1048576 bytes"),
+    ({"kind": "status", "status": 400}, "HTTP 400"),
+    ({"kind": "status", "status": 404}, "HTTP 404"),
+    ({"kind": "status", "status": 405}, "HTTP 405"),
+]
+
+
+def name_of(fault, way):
+    return f"{fault.get('status', fault['kind'])}-{way}"
+
+
+class Fleet:
+    """A VM for each fault and way, all of them read in one run. Its fault begins when its turn comes."""
+
+    def __init__(self, folder, faults, **options):
+        cases = {name_of(fault, way): (fault, way) for fault in faults for way in WAYS}
+        with Simulator({"vms": [{"name": name} for name in cases]}) as self.simulator:
+            for name in cases:
+                self.simulator.add_event(id=f"A-{name}", type="Reboot", resources=[name], notice=9000)
+            hosts = {name: self._host(folder, name, *case) for name, case in cases.items()}
+            # No more at once than one core can serve in time.
+            self.run = play(
+                folder,
+                inventory(folder, hosts),
+                {"name": "Begin", "ansible.builtin.raw": "{{ begin }}"},
+                {"name": "Read", "maintenance.azure.scheduled_event_info": options},
+                environment={"PATH": "{{ path }}"},
+                strategy="ansible.builtin.host_pinned",
+                ANSIBLE_FORKS="6",
+            )
+            self.endpoints = self.simulator.endpoints
+            self.log = self.simulator.log()
+
+    def _host(self, folder, name, fault, way):
+        begin = control_command(self.simulator, "/faults", {**fault, "vm": name})
+        path = ways.play_keywords(folder, way).get("environment", {}).get("PATH", os.environ["PATH"])
+        endpoint = self.simulator.endpoint(name)
+        return {
+            "begin": shlex.join(begin),
+            "path": path,
+            "maintenance_endpoint": endpoint,
+            **ways.host_vars(folder, way),
+        }
+
+    def requests_a_second(self, name):
+        times = sorted(line["time"] for line in self.log if line["vm"] == name)
+        return max(sum(1 for other in times if start <= other < start + 1) for start in times)
+
+    def seconds_from_first_to_last_request(self, name):
+        times = [line["time"] for line in self.log if line["vm"] == name]
+        return max(times) - min(times)
+
+
+@pytest.fixture(scope="module")
+def passing(tmp_path_factory):
+    return Fleet(tmp_path_factory.mktemp("passing"), PASSING, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    faults = [{"path": "scheduledevents", **fault} for fault, _part in LASTING]
+    return Fleet(tmp_path_factory.mktemp("lasting"), faults, timeout=4)
+
+
+@both_ways
+@pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault["kind"])
+def test_passing_trouble_is_waited_for(passing, way, fault):
+    name = name_of(fault, way)
+    result = passing.run.of("Read", name)
+    assert result["outcome"] == "ok", result
+    assert [event["id"] for event in result["events"]] == [f"A-{name}"]
+    assert passing.requests_a_second(name) <= 5
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("fault", "part"),
+    LASTING,
+    ids=lambda value: str(value.get("status", value["kind"])) if isinstance(value, dict) else "",
+)
+def test_lasting_trouble_is_a_failure_that_says_what_and_where(lasting, way, fault, part):
+    name = name_of(fault, way)
+    result = lasting.run.of("Read", name)
+    assert result["outcome"] == "failed"
+    assert "events" not in result
+    assert part in result["msg"]
+    assert lasting.endpoints[name] in result["msg"]
+    assert lasting.seconds_from_first_to_last_request(name) < 6
+
+
+def test_no_trouble_is_a_traceback(lasting):
+    assert lasting.run.code == 2
+    assert "Traceback" not in lasting.run.output
+
+
+def test_a_name_that_the_instance_metadata_does_not_tell(tmp_path, simulator):
+    simulator.fault(kind="raw", status=200, body='{"name": ""}', seconds=60, path="instance")
+    result = reading(tmp_path, simulator).of("Read")
+    assert result["outcome"] == "failed"
+    assert "vm_name" in result["msg"]
+    everything = reading(tmp_path, simulator, affecting="any").of("Read")
+    assert everything["this_host"] is None
+    assert [event["affects_this_host"] for event in everything["events"]] == [None]
+
+
+@pytest.mark.rest
+@both_ways
+def test_nobody_at_the_address_costs_some_fifteen_seconds(tmp_path, simulator, way):
+    simulator.fault(kind="refuse", seconds=600)
+    # Far more patience than that is allowed.
+    outcome = reading(tmp_path, simulator, way)
+    assert "Not an Azure VM, or the service is blocked" in outcome.of("Read")["msg"]
+    assert outcome.seconds < 60
+
+
+BAD_INPUT = [
+    ({"api_version": "2021-01-01"}, "must be one of: 2017-03-01, 2017-08-01"),
+    ({"affecting": "all"}, "must be one of: this_host, any"),
+    ({"event_types": ["Pause"]}, "Freeze, Reboot, Redeploy, Preempt, Terminate"),
+    ({"event_types": ["Terminate"], "api_version": "2017-11-01"}, "never shows Terminate"),
+    ({"endpoint": "169.254.169.254"}, "the http:// is missing"),
+    ({"endpoint": "http://169.254.169.254/metadata"}, "leave out the path"),
+    ({"endpoint": "https://169.254.169.254"}, "plain http only"),
+    ({"endpoint": "http://no-such-name.invalid"}, "no address for that name"),
+    ({"query": "events[?"}, "query is not a JMESPath expression: 'events[?'"),
+    ({"query": "length(document_incarnation)"}, "query 'length(document_incarnation)' does not fit the data"),
+    ({"timeout": 0}, "timeout must be at least 1 second, not 0"),
+    ({"timeout": -5}, "timeout must be at least 1 second, not -5"),
+    ({"within": -1}, "within must not be negative"),
+    ({"vm_name": " "}, "vm_name is empty"),
+    ({"nosuch": 1}, "nosuch"),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory, simulator):
+    folder = tmp_path_factory.mktemp("bad_input")
+    cases = [options for options, _part in BAD_INPUT]
+    return play_each(folder, fleet_inventory(folder, simulator), "maintenance.azure.scheduled_event_info", cases)
+
+
+@pytest.mark.parametrize(("options", "part"), BAD_INPUT, ids=str)
+def test_bad_input_is_one_sentence(refusals, options, part):
+    refusal = refusals.of(str(options))
+    assert refusal["outcome"] == "failed"
+    assert part in refusal["msg"]
+    assert "\n" not in refusal["msg"].strip()
+    assert "Traceback" not in refusals.output
+
+
+def test_a_missing_jmespath_names_the_package(tmp_path, simulator):
+    hidden = tmp_path / "hidden" / "jmespath"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ImportError('hidden')")
+    task = {"name": "Read", "maintenance.azure.scheduled_event_info": {"query": "events"}}
+    outcome = play(tmp_path, fleet_inventory(tmp_path, simulator), task, PYTHONPATH=str(hidden.parent))
+    assert "pip install jmespath" in outcome.of("Read")["msg"]
+
+
+def test_the_real_address_is_the_default(tmp_path):
+    """Nothing answers there on a machine of this kind; what is asked, and where, is in the message."""
+    task = {"name": "Read", "maintenance.azure.scheduled_event_info": {"timeout": 1}}
+    outcome = play(tmp_path, inventory(tmp_path, {"web": {}}), task, module_defaults={})
+    assert "GET http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01" in outcome.of("Read")["msg"]

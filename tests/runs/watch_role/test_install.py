@@ -1,0 +1,258 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role watch without a service to manage, as there is no systemd here: install, run by hand, upgrade, remove."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
+from ansible_run import inventory, play
+from patience import PATIENCE, wait_until
+from simulator_process import Simulator
+from watcher_process import reflex_pids
+
+pytestmark = [
+    pytest.mark.rest,
+    pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its files to root, so it needs root"),
+]
+
+SECRET = "a secret that nobody may see"
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with Simulator({"vms": [{"name": "web-0"}]}) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def role(tmp_path, simulator):
+    """A function that runs the role in folders of the test, and tells which tasks changed something."""
+    variables = {
+        "watch_manage_service": False,
+        "watch_dir": str(tmp_path / "lib" / "program"),
+        "watch_config": str(tmp_path / "etc" / "watch.json"),
+        "watch_status_file": str(tmp_path / "status.json"),
+        "drain_journal": str(tmp_path / "var" / "journal.json"),
+        "watch_interval": 0.5,
+        "watch_user": "root",
+        "watch_python": sys.executable,
+        "maintenance_endpoint": simulator.endpoint("web-0"),
+        "watch_audit_file": str(tmp_path / "log" / "audit.jsonl"),
+        "__watch_unit_file": str(tmp_path / "watch.service"),
+        "__watch_reflex_unit_file": str(tmp_path / "reflex.service"),
+        "__watch_reflex_path_file": str(tmp_path / "reflex.path"),
+        "__watch_logrotate_file": str(tmp_path / "logrotate"),
+    }
+
+    def run(*arguments, tasks_from="main", code=0, **more):
+        hosts = inventory(tmp_path, {"web": {}})
+        (tmp_path / "variables.json").write_text(json.dumps({**variables, **more}))
+        task = {
+            "name": "Watch",
+            "ansible.builtin.include_role": {"name": "maintenance.azure.watch", "tasks_from": tasks_from},
+        }
+        words = ("-e", f"@{tmp_path / 'variables.json'}", *arguments)
+        ended = play(tmp_path, hosts, task, ANSIBLE_PIPELINING="1", arguments=words)
+        assert ended.code == code, ended.output
+        run.output = ended.output
+        return [line["task"] for line in ended.results if line["result"].get("changed")]
+
+    run.folder = tmp_path
+    return run
+
+
+def test_install_run_by_hand_and_remove(role):
+    assert role("--check", "--diff")
+    assert not (role.folder / "lib").exists()
+    assert role()
+    assert role() == []
+
+    program, status = role.folder / "lib" / "program" / "watch", role.folder / "status.json"
+    assert list((role.folder / "lib").rglob("*.pyc")), "it is compiled, as the watcher may not write there"
+    assert (role.folder / "var").stat().st_mode & 0o777 == 0o711
+    assert (role.folder / "log").stat().st_mode & 0o777 == 0o700
+    assert (role.folder / "logrotate").exists()
+    with subprocess.Popen([program, "--config", role.folder / "etc" / "watch.json"]) as process:
+        try:
+            wait_until(status.exists)
+            assert json.loads(status.read_text())["this_host"]["vm_name"] == "web-0"
+        finally:
+            process.terminate()
+
+    assert role(watch_state="absent")
+    assert not program.parent.exists()
+    assert not (role.folder / "etc" / "watch.json").exists()
+    assert not (role.folder / "logrotate").exists()
+    assert role(watch_state="absent") == []
+
+
+def test_secrets_are_neither_shown_nor_readable(role):
+    notify = [{"url": "https://eda.example.com:5010/", "secret": SECRET, "headers": {"Authorization": SECRET}}]
+    role("-vvv", "--diff", watch_notify=notify)
+    assert SECRET not in role.output
+    config = role.folder / "etc" / "watch.json"
+    assert json.loads(config.read_text())["notify"][0]["secret"] == SECRET
+    assert config.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"watch_interval": 0.1}, "the service allows 5 requests a second"),
+        ({"maintenance_endpoint": "https://169.254.169.254"}, "speaks plain http only"),
+        ({"watch_status_file": "status.json"}, "must be an absolute path"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_done(role, variables, said):
+    role(code=2, **variables)
+    assert said in re.sub(r"\s+", " ", role.output)
+    assert not (role.folder / "etc").exists()
+
+
+def test_a_host_that_drains_itself_until_it_is_removed(role, simulator):
+    """Installed with reflexes, drained, not removed like that, returned to service and removed."""
+    deeds = role.folder / "deeds"
+    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds)]
+    steps = [
+        {"log": {"message": "draining for {{ maintenance_event.type }}"}},
+        {"command": {"drain": [*write, "{{ maintenance_event.type }}"], "restore": [*write, "back"]}},
+        {"load_balancer": {"haproxy": {"backend": "b", "server": "s", "host": "lb1"}}},
+    ]
+    more = {"watch_reflex": [{"action": "drain"}], "drain_steps": steps}
+    role(**more)
+    assert role(**more) == []
+    config = role.folder / "etc" / "reflex.json"
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert [step.get("left") for step in json.loads(config.read_text())["steps"]] == [
+        None,
+        None,
+        "step 3 (load_balancer) is done on lb1",
+    ]
+    program = role.folder / "lib" / "program" / "watch"
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=9000)
+    with subprocess.Popen([program, "--config", role.folder / "etc" / "watch.json"]) as process:
+        try:
+            # A host that has only just begun to watch can't know what went before.
+            wait_until(deeds.exists)
+            wait_until(lambda: json.loads((role.folder / "status.json").read_text())["watcher"]["drained"])
+            assert deeds.read_text().splitlines() == ["Reboot"]
+            status = json.loads((role.folder / "status.json").read_text())
+            role(code=2, watch_state="absent")
+            assert "set watch_return_to_service to true" in re.sub(r"\s+", " ", role.output)
+            role(code=2, watch_reflex=[])
+        finally:
+            process.terminate()
+            for pid in reflex_pids(config):
+                os.kill(pid, signal.SIGKILL)
+    assert status["watcher"]["drained"]
+    assert role(watch_state="absent", watch_return_to_service=True)
+    assert deeds.read_text().splitlines() == ["Reboot", "back"]
+    assert not program.exists()
+    simulator.cancel("A1")
+
+
+def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(role, simulator):
+    deeds, gate = role.folder / "deeds", role.folder / "gate"
+    slow = 'echo "$2 begins" >>"$1"; while [ ! -e "$3" ]; do sleep 0.05; done; echo "$2" >>"$1"'
+    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds)]
+    waits = ["sh", "-c", slow, "sh", str(deeds), "slow", str(gate)]
+    steps = [
+        {"command": {"drain": [*write, "a"], "restore": [*write, "back a"]}},
+        {"command": {"drain": waits, "restore": [*write, "back slow"]}},
+        {"command": {"drain": [*write, "c"], "restore": [*write, "back c"]}},
+    ]
+    more = {"watch_reflex": [{"action": "drain_and_approve"}], "drain_steps": steps}
+    role(**more)
+    program, config = role.folder / "lib" / "program", role.folder / "etc" / "watch.json"
+    # What is installed is an older version, with parts of its own.
+    version = next(program.rglob("_watch/version.py"))
+    version.write_text(version.read_text().replace(VERSION, "0.0.1"))
+    parts = json.loads((program / "program.json").read_text())
+    (program / "program.json").write_text(json.dumps({**parts, "lib/gone.py": ""}))
+    simulator.add_event(id="U1", type="Reboot", resources=["web-0"], notice=9000, dwell=9000)
+    status = role.folder / "status.json"
+
+    def told():
+        return json.loads(status.read_text())["watcher"] if status.exists() else {"version": None}
+
+    def lines():
+        return deeds.read_text().splitlines() if deeds.exists() else []
+
+    processes = [subprocess.Popen([program / "watch", "--config", config])]
+    try:
+        wait_until(lambda: "slow begins" in lines())
+        assert told()["version"] == "0.0.1"
+        # The role restarts the watcher; the reflexes, which are in the middle of a step, are not touched.
+        changed = role(**{**more, "drain_steps": [*steps[:1], *steps[2:]]})
+        assert any("Unpack the program" in task for task in changed)
+        processes[0].terminate()
+        processes[0].wait(PATIENCE)
+        processes.append(subprocess.Popen([program / "watch", "--config", config]))
+        wait_until(lambda: told()["version"] == VERSION)
+        gate.touch()
+        simulator.wait_for("U1", "Started", PATIENCE)
+        simulator.finish("U1")
+        wait_until(lambda: not (role.folder / "var" / "journal.json").exists())
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        for pid in reflex_pids(role.folder / "etc" / "reflex.json"):
+            os.kill(pid, signal.SIGKILL)
+    assert lines() == ["a", "slow begins", "slow", "c", "back c", "back slow", "back a"]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"command": {"drain": "echo {{ maintenance_event.type }}"}}, "step 1: command: drain uses maintenance_event"),
+        ({"command": {"drain": "{{ by_type }}"}}, "step 1: command: drain uses maintenance_event"),
+    ],
+)
+def test_what_a_host_can_not_fill_in_fails_with_the_number_of_the_step(role, step, said):
+    by_type = "{{ 'reboot-it' if maintenance_event.type in ('Reboot', 'Redeploy') else 'pause-it' }}"
+    role(code=2, watch_reflex=[{"action": "drain"}], drain_steps=[step], by_type=by_type)
+    assert said in re.sub(r"\s+", " ", role.output)
+
+
+def test_what_others_do_may_use_the_event_as_it_likes(role):
+    by_others = {"drain": "{{ 'leave.yml' if maintenance_event.type == 'Reboot' else 'pause.yml' }}"}
+    role(watch_reflex=[{"action": "drain"}], drain_steps=[{"tasks": by_others}])
+
+
+def test_the_last_lists_of_steps_are_kept_by_their_digest(role):
+    for number in range(7):
+        role(watch_reflex=[{"action": "drain"}], drain_steps=[{"command": {"drain": ["echo", str(number)]}}])
+    kept = list((role.folder / "lib" / "program" / "steps").iterdir())
+    assert len(kept) == 5
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    settings = json.loads((role.folder / "etc" / "reflex.json").read_text())
+    newest = role.folder / "lib" / "program" / "steps" / f"{settings['steps_digest']}.json"
+    assert json.loads(newest.read_text()) == settings["steps"]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@pytest.mark.parametrize(
+    ("addresses", "restricted"), [(["169.254.169.254", "10.0.0.4"], True), ([], False)], ids=["literal", "names"]
+)
+def test_the_unit_is_a_sandbox(role, addresses, restricted):
+    more = {"__watch_settings": {"addresses": addresses}, "watch_user": "azure-maintenance"}
+    role(tasks_from="describe", **more)
+    unit = role.folder / "watch.service"
+    assert ("IPAddressDeny=any" in unit.read_text()) is restricted
+    command = ["systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=30", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout.splitlines()[-1])
+    verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert "Unknown" not in verified.stderr

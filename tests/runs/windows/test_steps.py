@@ -1,0 +1,172 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drain and return to service of a Windows host, step by step, by the modules of ansible.windows."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_run import inventory, play
+from patience import wait_until
+from windows_host import SETTINGS, needs_the_double
+
+pytestmark = [
+    pytest.mark.rest,
+    needs_the_double,
+]
+JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"
+DRAIN = {"name": "Drain", "ansible.builtin.import_role": {"name": "maintenance.azure.drain"}}
+RESTORE = {"name": "Restore", "ansible.builtin.import_role": {"name": "maintenance.azure.restore"}}
+
+
+def run_on(folder, windows, settings, steps, *tasks, arguments=(), **variables):
+    hosts = inventory(folder, {"web": {**windows.host_vars, "drain_steps": steps, **variables}})
+    return play(folder, hosts, *tasks, arguments=arguments, **settings)
+
+
+def note(path, word):
+    return [sys.executable, "-c", f"open({str(path)!r}, 'a').write({word!r} + chr(10))"]
+
+
+def test_services_are_stopped_and_those_that_ran_start_again(tmp_path, windows, settings):
+    windows.machine.set_services(W3SVC="started", WAS="started", Spooler="stopped")
+    steps = [{"services": {"names": ["W3SVC", "WAS", "Spooler"]}}]
+    run_on(tmp_path, windows, settings, steps, DRAIN)
+    assert windows.machine.services() == {"W3SVC": "stopped", "WAS": "stopped", "Spooler": "stopped"}
+    assert json.loads(windows.machine.text(JOURNAL))["state"] == "drained"
+    run = run_on(tmp_path, windows, settings, steps, RESTORE)
+    assert run.code == 0, run.output
+    assert windows.machine.services() == {"W3SVC": "started", "WAS": "started", "Spooler": "stopped"}
+    assert windows.machine.text(JOURNAL) is None
+
+
+def test_a_service_that_does_not_exist_is_a_mistake(tmp_path, windows, settings):
+    run = run_on(tmp_path, windows, settings, [{"services": {"names": ["W3SVC"]}}], DRAIN)
+    assert run.code != 0
+    assert "There is no service W3SVC on this host" in run.output
+
+
+def test_commands_logs_and_probe_files(tmp_path, windows, settings):
+    diary = tmp_path / "diary"
+    probe = "C:\\inetpub\\wwwroot\\probe.txt"
+    windows.machine.write(probe, "I am fine")
+    windows.machine.has_trouble(connections=0)
+    steps = [
+        {"log": {"message": "drains", "restore_message": "is back"}},
+        {"load_balancer": {"probe_file": {"path": probe}}},
+        {"connections": {"ports": [443], "timeout": 5}},
+        {"checkpoint": {"command": note(diary, "save"), "restore": note(diary, "load")}},
+        {"command": {"drain": note(diary, "leave"), "restore": note(diary, "join")}},
+        {"failover": {"command": note(diary, "hand over"), "restore_command": note(diary, "take back")}},
+    ]
+    run = run_on(tmp_path, windows, settings, steps, DRAIN)
+    assert run.code == 0, run.output
+    assert windows.machine.text(probe) is None
+    assert diary.read_text().split("\n")[:-1] == ["save", "leave", "hand over"]
+    run = run_on(tmp_path, windows, settings, steps, RESTORE)
+    assert run.code == 0, run.output
+    assert windows.machine.text(probe) == "I am fine"
+    assert diary.read_text().split("\n")[3:-1] == ["take back", "join", "load"]
+    log = [json.loads(line)["Message"] for line in (windows.machine.folder / "event_log").read_text().splitlines()]
+    assert log == ["drains", "is back"]
+    assert windows.machine.text(JOURNAL) is None
+
+
+def test_a_command_that_never_ends_is_ended_on_the_host_too(tmp_path, windows, settings):
+    pid = tmp_path / "pid"
+    endless = [
+        sys.executable,
+        "-c",
+        f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(9000)",
+    ]
+    run = run_on(tmp_path, windows, settings, [{"command": {"drain": endless, "timeout": 5}}], DRAIN)
+    assert run.code != 0
+    assert "step 1 (command) failed" in run.output
+    journal = json.loads(windows.machine.text(JOURNAL))
+    assert [step["status"] for step in journal["steps"]] == ["failed"]
+
+    def is_gone():
+        try:
+            return Path(f"/proc/{pid.read_text()}/stat").read_text().split(")")[1].split()[0] == "Z"
+        except OSError:
+            return True
+
+    wait_until(is_gone)
+
+
+def test_opening_the_journal_and_the_beginning_of_the_first_step_are_one_call(tmp_path, windows, settings):
+    look = {"name": "Look", "maintenance.azure.drain_journal": {"state": "read"}}
+    run = run_on(tmp_path, windows, settings, [{"command": {"drain": ["true"]}}], look, DRAIN)
+    assert run.code == 0, run.output
+    ours = windows.calls()
+    # The reading, the journal with its first step, and its end. What the step itself takes is not ours.
+    assert ours == [["boot", "read", "read"], ["boot", "replace"], ["boot", "replace"]]
+
+
+def test_check_mode_changes_nothing(tmp_path, windows, settings):
+    windows.machine.set_services(W3SVC="started")
+    diary = tmp_path / "diary"
+    steps = [{"services": {"names": ["W3SVC"]}}, {"command": {"drain": note(diary, "leave")}}]
+    run = run_on(tmp_path, windows, settings, steps, DRAIN, arguments=("--check",))
+    assert run.code == 0, run.output
+    assert windows.machine.services() == {"W3SVC": "started"}
+    assert not diary.exists()
+    assert windows.machine.text(JOURNAL) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        ({"failover": {"patroni": {}}}, "failover: patroni"),
+        ({"load_balancer": {"haproxy": {"backend": "b", "server": "s"}}}, "load_balancer: haproxy"),
+        ({"load_balancer": {"nginx": {"upstream_file": "/etc/n", "server": "s"}}}, "load_balancer: nginx"),
+    ],
+)
+def test_what_has_no_half_for_windows_is_refused_by_name(tmp_path, windows, settings, step, name):
+    windows.machine.set_services(W3SVC="started")
+    run = run_on(tmp_path, windows, settings, [{"services": {"names": ["W3SVC"]}}, step], DRAIN)
+    assert run.code != 0
+    assert f"{name} can't be done on a Windows host" in run.output
+    assert windows.machine.calls() == []
+
+
+@pytest.mark.parametrize("steps", [[{"services": {"names": ["W3SVC"]}}], []])
+def test_the_collection_is_asked_for_before_anything_is_drained(tmp_path, windows, steps):
+    variables = {} if steps else {"restore_health": [{"service": "W3SVC"}]}
+    run = run_on(tmp_path, windows, SETTINGS, steps, DRAIN, **variables)
+    assert run.code != 0
+    assert "ansible-galaxy collection install ansible.windows" in run.output
+    assert windows.machine.calls() == []
+
+
+def test_without_steps_of_ours_the_collection_is_not_needed(tmp_path, windows):
+    run = run_on(tmp_path, windows, SETTINGS, [], DRAIN, RESTORE)
+    assert run.code == 0, run.output
+
+
+@pytest.fixture
+def listener():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_health_is_checked_before_the_journal_is_closed(tmp_path, windows, settings, listener):
+    windows.machine.set_services(W3SVC="started")
+    steps = [{"services": {"names": ["W3SVC"]}}]
+    health = [{"service": "W3SVC"}, {"command": ["true"]}, {"port": listener, "timeout": 5}]
+    bad = [*health, {"command": ["false"], "timeout": 1, "interval": 1}]
+    assert run_on(tmp_path, windows, settings, steps, DRAIN).code == 0
+    run = run_on(tmp_path, windows, settings, steps, RESTORE, restore_health=bad)
+    assert run.code != 0
+    assert "is returned to service but not healthy" in run.output
+    assert json.loads(windows.machine.text(JOURNAL))["state"] == "restoring"
+    show = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ restore_result.health | map(attribute='ok') }}"}}
+    run = run_on(tmp_path, windows, settings, steps, RESTORE, show, restore_health=health)
+    assert run.code == 0, run.output
+    assert run.of("Show")["msg"] == [True, True, True]
+    assert windows.machine.text(JOURNAL) is None

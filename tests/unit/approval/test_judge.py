@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""May this be approved, by whom, and what became of it: one rule a test."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+    EventRecord,
+    convoy,
+    is_reached,
+    judge_events,
+    leader_of,
+    shown_status,
+    successors,
+)
+
+
+def event(event_id, *resources, status="Scheduled", kind="Reboot"):
+    return {"id": event_id, "type": kind, "status": status, "resources": list(resources)}
+
+
+def ids(events):
+    return [one["id"] for one in events]
+
+
+@pytest.mark.parametrize("status", ["Started", "Completed", "Unheard-of"])
+def test_what_is_not_scheduled_any_more_is_not_approved_and_keeps_no_other_from_it(status):
+    judgement = judge_events([event("A", "vm", status=status), event("B", "vm")], None, "vm", ["vm"])
+    assert (judgement.already_started, ids(judgement.approvable)) == (["A"], ["B"])
+
+
+def test_what_is_gone_is_named_as_it_was_asked_for():
+    judgement = judge_events([event("B", "vm")], ["Zz", "b", "Aa"], "vm", ["vm"])
+    assert (judgement.gone, ids(judgement.approvable)) == (["Zz", "Aa"], ["B"])
+
+
+def test_who_does_not_show_the_event_is_not_ready_whether_drained_or_not():
+    for drained in (["web-0"], ["web-0", "web-1"]):
+        silent = {"a": ["web-1"]}
+        judgement = judge_events([event("A", "web-0", "web-1")], None, "web-0", drained, not_shown=silent)
+        assert [refusal["uncovered"] for refusal in judgement.refused] == [["web-1"]]
+
+
+@pytest.mark.parametrize("kind", ["Freeze", "Reboot", "Unheard-of"])
+def test_only_a_deletion_must_be_approved_by_its_own_vm(kind):
+    assert ids(judge_events([event("A", "web-1", kind=kind)], ["A"], "web-0", ["web-0", "web-1"]).approvable) == ["A"]
+
+
+@pytest.mark.parametrize("sent_by", ["a", "m", "z"])
+def test_who_sends_is_who_has_sent_unless_one_insists(sent_by):
+    assert leader_of(EventRecord(), "m", insist=False) == "m"
+    assert leader_of(EventRecord(sent_by=sent_by), "m", insist=False) == sent_by
+    assert leader_of(EventRecord(sent_by=sent_by), "m", insist=True) == "m"
+
+
+def test_who_can_still_send_is_named_by_the_event_and_has_neither_failed_nor_ended():
+    batch = {"h0": "vm0", "h1": "vm1", "h2": "vm2", "h3": "vm3", "h4": "vm4"}
+    found = successors(event("A", "vm0", "vm1", "vm2", "vm3"), "h0", batch, EventRecord(failed=["h1"]), ["h2"])
+    assert found == ["h3"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "outcome"), [("a", "Started"), ("B", "Scheduled"), ("c", "Completed"), ("d", "gone")]
+)
+def test_what_became_of_an_event_is_said_by_its_own_entry(asked, outcome):
+    events = [event("C", status="Completed"), event("A", status="Started"), event("b", status="Scheduled")]
+    assert shown_status(asked, events) == outcome
+
+
+@pytest.mark.parametrize(
+    ("outcome", "started", "gone"),
+    [
+        ("Scheduled", False, False),
+        ("Started", True, False),
+        ("Completed", True, False),
+        ("unheard-of", True, False),
+        ("gone", True, True),
+    ],
+)
+def test_how_far_an_event_got(outcome, started, gone):
+    assert (is_reached("started", outcome), is_reached("finished", outcome)) == (started, gone)
+
+
+def test_deletions_wait_for_each_other_and_for_nothing_else():
+    mine = event("A", "vm", kind="Terminate")
+    others = [
+        event("B", "x", kind="Terminate"),
+        event("C", "x", kind="Terminate", status="Started"),
+        event("D", "x", kind="Reboot"),
+        event("E", "x", kind="Unheard-of"),
+        event("a", "vm", kind="Terminate"),
+    ]
+    assert ids(convoy(mine, others)) == ["B"]
+    for kind in ("Reboot", "Unheard-of"):
+        assert convoy({**mine, "type": kind}, others) == []

@@ -1,0 +1,358 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From notices to what the rules are told, by a clock that the test drives."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import Now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.memory import take_up, to_keep
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice
+from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+EPOCH = 1_800_000_000.0
+SETTLE, REMIND, SILENT_AFTER, HEARTBEAT = 2, 60, 90, 30
+FAR = 86400
+
+
+class Play:
+    """A ledger, its clock, and all that it has told: (second, maintenance)."""
+
+    def __init__(self, kept=None, step=1.0):
+        # Between two looks, while nothing is about to be due.
+        self.step = step
+        self.second = 0.0
+        self.sequence = 0
+        self.ledger = Ledger(SETTLE, REMIND, SILENT_AFTER, 300)
+        self.told = []
+        if kept is not None:
+            take_up(self.ledger, json.loads(json.dumps(kept)), self.now)
+
+    @property
+    def now(self):
+        return Now(EPOCH + self.second, 5000 + self.second)
+
+    def hear(self, host, events, drained=False, run_until=None, vm_name=None, second=None, **identity):
+        self.sequence += 1
+        this_host = {"vm_name": vm_name or host, **identity}
+        at = EPOCH + (self.second if second is None else second)
+        known = None if events is None else {"this_host": this_host, "events": events, "read_at": at}
+        run_until = None if run_until is None else EPOCH + run_until
+        notice = Notice(host, at, self.sequence, known, drained=drained, run_until=run_until)
+        return self.ledger.hear(notice, self.now)
+
+    def pass_time(self, seconds):
+        ends = self.second + seconds
+        self.look()
+        while self.second < ends:
+            nothing_for = self.ledger.next_due(self.now)
+            self.second = min(ends, self.second + max(0.05, self.step if nothing_for == 1 else nothing_for))
+            self.look()
+
+    def look(self):
+        self.told += [(self.second, one["maintenance"]) for one in self.ledger.due(self.now)]
+
+    def with_heartbeats(self, seconds, *words):
+        """The same words again and again, as watchers do it."""
+        for _beat in range(int(seconds // HEARTBEAT)):
+            for host, events, more in words:
+                self.hear(host, events, **more)
+            self.pass_time(HEARTBEAT)
+        self.pass_time(seconds % HEARTBEAT)
+
+    def states(self, of=None):
+        return [told["state"] for _second, told in self.told if of is None or told["hosts"] == [of]]
+
+    def times(self, state):
+        return [second for second, told in self.told if told["state"] == state]
+
+
+def event(event_id="A", resources=("a", "b"), due=900.0, status="Scheduled"):
+    return {
+        "id": event_id,
+        "type": "Reboot",
+        "status": status,
+        "source": "Platform",
+        "resource_type": "VirtualMachine",
+        "resources": list(resources),
+        "not_before": None if due is None or status == "Started" else iso_time(EPOCH + due),
+        "duration_seconds": None,
+        "description": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("due", "after"), [(FAR, 2), (900, 2), (20, 2), (10, 1), (5, 0.5), (0, 0), (-50, 0), (None, 2)]
+)
+def test_it_settles_for_two_seconds_and_never_longer_than_a_tenth_of_the_time_left(due, after):
+    play = Play()
+    play.hear("a", [event(due=due)])
+    play.pass_time(5)
+    assert [second for second, _told in play.told] == [pytest.approx(after, abs=0.06)]
+
+
+def test_who_speaks_while_it_settles_is_in_it_and_who_comes_later_makes_it_grow():
+    play = Play()
+    play.hear("a", [event(resources=("a", "b", "c"))])
+    play.pass_time(1)
+    play.hear("b", [event(resources=("a", "b", "c"))])
+    play.pass_time(5)
+    play.hear("c", [event(resources=("a", "b", "c"))])
+    play.pass_time(5)
+    assert [(told["hosts"], told["unwatched"], told["attempt"]) for _second, told in play.told] == [
+        (["a", "b"], ["c"], 1),
+        (["a", "b", "c"], [], 2),
+    ]
+
+
+def test_reminders_come_every_minute_until_the_date():
+    play = Play()
+    play.with_heartbeats(600, ("a", [event(due=400)], {}))
+    assert play.times("pending") == pytest.approx([2, 62, 122, 182, 242, 302, 362], abs=1.5)
+    assert [told["attempt"] for _second, told in play.told] == list(range(1, 8))
+
+
+def test_a_run_at_work_is_waited_for_but_not_near_the_date():
+    play = Play()
+    for _beat in range(30):
+        play.hear("a", [event(due=900)], run_until=play.second + 80)
+        play.pass_time(HEARTBEAT)
+    # At 2 s, then after ten minutes, as it may be a lie, and every minute in the last three before the date.
+    assert play.times("pending") == pytest.approx([2, 602, 721, 781, 841], abs=2)
+
+
+def test_a_run_that_died_is_waited_for_until_its_mark_lapses():
+    play = Play()
+    play.hear("a", [event(due=FAR)], run_until=80)
+    play.pass_time(HEARTBEAT)
+    play.with_heartbeats(200, ("a", [event(due=FAR)], {}))
+    assert play.times("pending")[:2] == pytest.approx([2, 62], abs=1.5)
+    play = Play()
+    play.hear("a", [event(due=FAR)], run_until=80)
+    play.pass_time(85)
+    assert play.times("pending") == pytest.approx([2, 80], abs=1.5)
+
+
+def test_hosts_that_are_drained_for_no_event_are_told_every_minute_until_they_are_returned():
+    play = Play()
+    play.with_heartbeats(190, ("a", [event(resources=("c",), due=FAR)], {"drained": True}))
+    over = [(second, told) for second, told in play.told if told["state"] == "over"]
+    assert [second for second, _told in over] == pytest.approx([60, 120, 180], abs=1.5)
+    assert all(told["drained"] and told["hosts"] == ["a"] and told["event"] is None for _second, told in over)
+    play.told.clear()
+    play.with_heartbeats(200, ("a", [event(due=FAR)], {"drained": True}))
+    assert "over" not in play.states()
+
+
+def test_the_first_that_says_so_is_believed_that_it_starts_and_a_lie_does_not_end_the_reminders():
+    play = Play()
+    play.hear("a", [event(due=FAR)])
+    play.hear("b", [event(due=FAR)])
+    play.pass_time(3)
+    play.hear("b", [event(status="Started")])
+    play.with_heartbeats(130, ("a", [event(due=FAR)], {}), ("b", [event(status="Started")], {}))
+    assert play.states() == ["pending", "started", "pending", "pending"]
+    play.told.clear()
+    play.with_heartbeats(130, ("a", [event(status="Started")], {}), ("b", [event(status="Started")], {}))
+    assert play.states() == ["started"]
+
+
+def test_a_host_before_its_first_good_reading_says_nothing_about_events():
+    play = Play()
+    play.hear("a", [event(due=FAR)])
+    play.pass_time(5)
+    play.with_heartbeats(300, ("a", None, {}))
+    assert set(play.states()) == {"pending"}
+
+
+def test_two_groups_may_have_vms_of_one_name():
+    play = Play()
+    play.hear("east-a", [event("A", ("vm",))], vm_name="vm")
+    play.hear("west-a", [event("B", ("vm",))], vm_name="vm")
+    play.pass_time(3)
+    assert {told["event"]["id"]: told["hosts"] for _second, told in play.told} == {"A": ["east-a"], "B": ["west-a"]}
+
+
+def test_a_group_has_the_name_that_azure_gives_it_or_that_of_the_first_to_tell_of_its_events():
+    play = Play()
+    play.hear("a", [], scale_set="set-web")
+    play.hear("b", [event("B")], placement_group="{{ b }}")
+    play.hear("c", [event("C", ("c", "d"))])
+    play.hear("d", [event("C", ("c", "d"))])
+    play.hear("e", [])
+    groups = {name: host.group for name, host in play.ledger.hosts.items()}
+    assert groups == {"a": "set-web", "b": "b", "c": "group-of-c", "d": "group-of-c", "e": "group-of-e"}
+    play.hear("e", [event("C", ("c", "d"))])
+    assert play.ledger.hosts["e"].group == "group-of-c"
+    play.hear("e", [])
+    assert play.ledger.hosts["e"].group == "group-of-c"
+
+
+def test_one_that_is_gone_for_a_day_is_forgotten_and_its_events_with_it():
+    play = Play()
+    play.hear("a", [event(due=None)])
+    play.pass_time(5)
+    play.second += 24 * 3600
+    play.pass_time(5)
+    assert play.states()[-1] == "over"
+    assert not play.ledger.hosts
+    assert not play.ledger.events
+
+
+def test_odd_clocks_are_told_once_each():
+    play = Play()
+    odd = Notice("a", EPOCH - 5000, 1)
+    for _time in range(3):
+        play.ledger.hear_odd_clock(odd, play.now)
+        play.pass_time(1)
+    play.hear("a", [])
+    play.pass_time(1)
+    # Somebody sends what he once heard.
+    play.ledger.hear_odd_clock(odd, play.now)
+    play.pass_time(1)
+    assert play.states() == ["silent", "back"]
+
+
+IDS, HOSTS = ("A", "B", "C"), ("a", "b", "c", "d")
+documents = st.lists(
+    st.builds(
+        event,
+        st.sampled_from(IDS),
+        st.lists(st.sampled_from(HOSTS), min_size=1, max_size=3, unique=True),
+        st.sampled_from([-100.0, 5.0, 300.0, float(FAR), None]),
+        st.sampled_from(["Scheduled", "Started"]),
+    ),
+    max_size=3,
+    unique_by=lambda one: one["id"],
+)
+words = st.tuples(
+    st.sampled_from(HOSTS),
+    st.none() | documents,
+    st.fixed_dictionaries(
+        {"drained": st.booleans(), "run_until": st.sampled_from([None, 0.0, 1e9])},
+        optional={"vm_name": st.sampled_from(HOSTS), "scale_set": st.sampled_from(["x", "y"])},
+    ),
+    st.floats(0, 200),
+)
+histories = st.lists(words, max_size=25)
+many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+
+
+def played(history, play=None):
+    play = play or Play(step=7)
+    for host, events, more, pause in history:
+        play.hear(host, events, **more)
+        play.pass_time(pause)
+    return play
+
+
+@many
+@given(histories)
+def test_no_lie_of_another_ends_the_reminders_of_an_event(history):
+    """An honest host tells of its event; all others say whatever they like, also about this event."""
+    play = Play(step=7)
+    mine = event("A", ("honest",), due=FAR)
+    for host, events, more, pause in history:
+        play.hear("honest", [mine])
+        play.hear(host, events, **more)
+        for _beat in range(int(pause // HEARTBEAT)):
+            play.pass_time(HEARTBEAT)
+            play.hear("honest", [mine])
+        play.pass_time(pause % HEARTBEAT)
+    play.hear("honest", [mine])
+    # That another says it has started may be told, once.
+    play.pass_time(SETTLE + 1)
+    play.told.clear()
+    play.with_heartbeats(700, ("honest", [mine], {}))
+    about = [told for _second, told in play.told if told["event"] and told["event"]["id"] == "A"]
+    assert about
+    assert {told["state"] for told in about} == {"pending"}
+    assert all("honest" in told["hosts"] for told in about)
+
+
+@many
+@given(histories)
+def test_over_is_told_only_when_all_that_told_of_it_no_longer_do(history):
+    play, telling = Play(step=7), {}
+    for host, events, more, pause in history:
+        play.hear(host, events, **more)
+        if events is not None:
+            for one in IDS:
+                telling.setdefault(one, set()).discard(host)
+            for one in events:
+                telling[one["id"]].add(host)
+        before = len(play.told)
+        play.pass_time(pause)
+        for _second, told in play.told[before:]:
+            if told["state"] == "over" and not told["drained"]:
+                assert not telling[told["event"]["id"]]
+    known = {one.id.upper() for one in play.ledger.events.values() if one.told_by}
+    assert {one for one, hosts in telling.items() if hosts} == known
+
+
+@many
+@given(histories)
+def test_what_is_told_is_never_a_repetition(history):
+    play = played(history)
+    last = {}
+    for second, told in play.told:
+        if told["event"] is None or told["state"] == "over":
+            if told["event"]:
+                last.pop(told["event"]["id"], None)
+            continue
+        content = (told["state"], told["hosts"], told["unwatched"], told["deadline"])
+        before = last.get(told["event"]["id"])
+        if before and before[1] == content:
+            assert told["state"] == "pending"
+            assert second - before[0] >= REMIND - 0.001
+        last[told["event"]["id"]] = (second, content)
+
+
+@many
+@given(histories)
+def test_silent_and_back_take_turns(history):
+    play = played(history)
+    for host in HOSTS:
+        about = [state for state in play.states(host) if state in ("silent", "back")]
+        assert about == [("silent", "back")[number % 2] for number in range(len(about))]
+
+
+@many
+@given(histories, histories)
+def test_a_restart_loses_nobody_and_nothing(before, after):
+    first = played(before)
+    kept = to_keep(first.ledger)
+    second = Play(kept, step=7)
+    assert json.dumps(to_keep(second.ledger)) == json.dumps(kept)
+    second.second, second.sequence = first.second, first.sequence
+    second.ledger = Ledger(SETTLE, REMIND, SILENT_AFTER, 300)
+    take_up(second.ledger, json.loads(json.dumps(kept)), second.now)
+    # Each says again what it said last: all that is to come is told, with a higher number than before.
+    attempts = {one.id: one.attempt for one in second.ledger.events.values()}
+    for host in list(second.ledger.hosts.values()):
+        mine = [one.last for one in first.ledger.events.values() if host.name in one.told_by]
+        second.hear(host.name, mine, vm_name=host.vm_name)
+    second.pass_time(5)
+    told = {one["event"]["id"]: one for _second, one in second.told if one["state"] == "pending"}
+    for one in second.ledger.events.values():
+        if one.told_by and any(known["status"] != "Started" for known in one.told_by.values()):
+            assert told[one.last["id"]]["attempt"] > attempts[one.id]
+    played(after, second)
+
+
+@many
+@given(histories)
+def test_an_old_notice_changes_nothing(history):
+    play = played(history)
+    if not play.ledger.hosts:
+        return
+    host = next(iter(play.ledger.hosts))
+    before = to_keep(play.ledger)
+    assert not play.hear(host, [event("Z")], second=-1)
+    assert to_keep(play.ledger) == before

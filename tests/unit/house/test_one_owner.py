@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One file of the controller knows how times are written, one what a terminal may show, one who belongs together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+CONTROLLER = ("action", "filter", "inventory", "plugin_utils")
+OWNERS = {
+    # The parser itself runs on hosts, too: module_utils/_document/times.py.
+    "strptime": set(),
+    "strftime": set(),
+    "fromisoformat": set(),
+    "parsedate": set(),
+    "isprintable": {"plugin_utils/_words.py"},
+    "_above": {"plugin_utils/_joined.py"},
+}
+
+
+@pytest.mark.parametrize("word", sorted(OWNERS))
+def test_nobody_else_does_it(word):
+    paths = [path for part in CONTROLLER for path in sorted((PLUGINS / part).rglob("*.py"))]
+    users = {str(path.relative_to(PLUGINS)) for path in paths if word in path.read_text(encoding="utf-8")}
+    assert users == OWNERS[word]
+
+
+def test_the_wave_algorithm_lends_no_words():
+    waves = (PLUGINS / "plugin_utils" / "_plan" / "waves.py").read_text(encoding="utf-8")
+    assert "def in_words" not in waves
+    borrowed = [
+        path
+        for path in sorted((PLUGINS / "plugin_utils").rglob("*.py"))
+        if "_plan.waves import" in path.read_text(encoding="utf-8")
+    ]
+    for path in borrowed:
+        text = path.read_text(encoding="utf-8").split("_plan.waves import", 1)[1].split("\nfrom ", 1)[0]
+        assert not {"in_words", "some_of", "natural"} & set(text.replace(",", " ").split()), path.name
