@@ -275,11 +275,12 @@ class ActionModule(ActionBase):
 
     def _confirm_approval(self) -> dict[str, t.Any]:
         self.hosts = self.round["batch"]
-        orders, held = conduct.confirm_approval(self.state, self.round["orders"], self._answers())
+        orders, calls = self.round["orders"], self.round["calls"]
+        orders, held = conduct.confirm_approval(self.state, orders, self._answers(), calls)
         return self._orders_told(orders, held, [])
 
     def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
-        known = {**self.round, "orders": orders}
+        known = {**self.round, "orders": orders, "calls": calls}
         found = known["decision"]["round"]
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
@@ -337,7 +338,10 @@ def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, 
     for variables in askers:
         for result in (variables.get(LEASE_ANSWERS) or {}).get("results", ()):
             call = result["__call"]
-            found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
+            told = found.setdefault(str(call["group"]), {})
+            # Several hosts may have asked the same one. What it has granted to one of them, this run has.
+            if (told.get(str(call["keeper"])) or {}).get("held") is not True:
+                told[str(call["keeper"])] = plain(result)
     return found
 
 

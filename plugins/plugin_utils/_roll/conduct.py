@@ -35,6 +35,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases imp
     approval_notes,
     calls_for,
     drain_notes,
+    leases_for,
     mark_of,
     taken_away,
     verdicts_of,
@@ -355,7 +356,7 @@ def decide(
     state["kept"] = {**state["kept"], **kept_of(read_again or (), read_again or {}, now)}
     kept = {**state["kept"], **kept_of(batch, variables, now)}
     grouping = grouping_of(kept)
-    verdicts = verdicts_of(state, answers, "take")
+    verdicts = verdicts_of(state, answers, "take", leases_for(batch, grouping))
     unleased = verdicts.unleased(grouping)
     notes_now = verdicts.notes(state["notes"], now)
     stale = _stale_notes(state, notes_now, kept, set(batch))
@@ -486,7 +487,7 @@ def order(
 
 def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) -> Decision:
     """Only what a majority of the keepers was told is done."""
-    lost = _lost_leases(state, answers)
+    lost = _lost_leases(state, answers, decision["calls"])
     found = decision["round"]
     out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
     if not out:
@@ -508,19 +509,20 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) ->
     }
 
 
-def _lost_leases(state: RunState, answers: LeaseAnswers) -> Callable[[str], str]:
-    """Host -> why it has to wait, or nothing."""
-    verdicts, grouping = verdicts_of(state, answers, "renew"), grouping_of(state["kept"])
+def _lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall]) -> Callable[[str], str]:
+    """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
+    verdicts = verdicts_of(state, answers, "renew", [call["group"] for call in calls])
+    grouping = grouping_of(state["kept"])
     if not verdicts.lost:
         return lambda _host: ""
     return lambda host: verdicts.why_lost(host, state, grouping)
 
 
 def confirm_approval(
-    state: RunState, orders: dict[str, Order], answers: LeaseAnswers
+    state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall] = ()
 ) -> tuple[dict[str, Order], dict[str, str]]:
     """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
-    lost = _lost_leases(state, answers)
+    lost = _lost_leases(state, answers, calls)
     held: dict[str, str] = {}
     for host, one in orders.items():
         why = lost(host)

@@ -66,15 +66,18 @@ def _same_note(note: Mapping[str, t.Any]) -> str:
     return json.dumps([note.get(name) for name in ("host", "run", "at", "events", "mark")], default=str)
 
 
-def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str) -> Verdicts:
-    """A keeper is believed about the hosts of its own lease alone."""
+def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, needed: Iterable[str] = ()) -> Verdicts:
+    """A keeper is believed about the hosts of its own lease alone.
+
+    Of `needed` leases this run has those that it was told it has: no answer at all is a no.
+    """
     members: dict[str, list[str]] = {}
     for host, lease in state["lease_of"].items():
         members.setdefault(lease, []).append(host)
     return Verdicts(
         {
-            lease: verdict(lease, state["keepers"][lease], told, deed, hosts=members.get(lease, []))
-            for lease, told in answers.items()
+            lease: verdict(lease, state["keepers"][lease], answers.get(lease, {}), deed, hosts=members.get(lease, []))
+            for lease in dict.fromkeys([*answers, *needed])
             if lease in state["keepers"]
         }
     )
@@ -85,6 +88,12 @@ def _leases_of(names: Iterable[str]) -> list[str]:
     return ["" if name == THE_REST else name for name in names]
 
 
+def leases_for(hosts: Iterable[str], grouping: Grouping) -> list[str]:
+    """What these hosts need before anything of them begins."""
+    groups = {grouping.group_of[host] for host in hosts if host in grouping.group_of}
+    return sorted({lease for group in grouping.groups if group.name in groups for lease in _leases_of(group.leases)})
+
+
 def calls_for(
     state: RunState,
     hosts: Sequence[str],
@@ -93,10 +102,8 @@ def calls_for(
     forget: Sequence[str] = (),
 ) -> list[LeaseCall]:
     """One call for each keeper of each lease that these hosts need."""
-    groups = {grouping.group_of[host] for host in hosts if host in grouping.group_of}
-    needed = {lease for group in grouping.groups if group.name in groups for lease in _leases_of(group.leases)}
     calls: list[LeaseCall] = []
-    for lease in sorted(needed):
+    for lease in leases_for(hosts, grouping):
         own = [note for note in notes if state["lease_of"].get(note["host"], "") == lease]
         gone = [host for host in forget if state["lease_of"].get(host, "") == lease]
         calls += [

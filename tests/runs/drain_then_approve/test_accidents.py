@@ -228,6 +228,16 @@ def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
     assert fleet.approvals() == []
 
 
+def test_nothing_begins_with_the_first_wave_while_another_run_has_the_lease(fleet):
+    """The lease of the first wave is asked for together with the plan."""
+    fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
+    give_the_lease_to_another_run(fleet)
+    run = fleet.roll("-e", "approve_wait_timeout=5")
+    assert run.code == 2, run.output
+    assert fleet.notes() == [], run.output
+    assert "Not begun: event E9, as Another run is at work" in " ".join(run.output.split())
+
+
 def give_the_lease_to_another_run(fleet):
     """As a run of an earlier version of the collection would have left it, on another controller."""
     lock = {"run_id": "other", "user": "u", "host": "h", "note": "", "controller": "c", "pid": 1, "process_start": "1"}

@@ -348,6 +348,18 @@ def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_firs
     assert _conduct.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
 
 
+def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_nothing():
+    run, _known, found = decided([reboot(0)], ["web-0"], {})
+    assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
+    run, _known, found = decided([reboot(0)], ["web-0"], answers())
+    assert found["calls"]
+    assert _conduct.confirm_drain(run, found, {})["round"]["drain"] == []
+    run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
+    assert orders["web-0"]["approve_drained"] == ["E0"]
+    orders, held = _conduct.confirm_approval(run, orders, {}, calls)
+    assert (orders["web-0"]["approve_drained"], list(held)) == ([], ["E0"])
+
+
 def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     run, check = begun([reboot(0), reboot(1)], answers())
     known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}

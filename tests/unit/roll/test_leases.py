@@ -5,12 +5,18 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
+import jinja2
 import pytest
+import yaml
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leases as _leases
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
 
+ROLL = Path(__file__).parents[3] / "playbooks" / "roll"
 TOLD = answers()["set"]["web-0"]
 REFUSED = answers(held=False)["set"]["web-0"]
 
@@ -56,6 +62,34 @@ def test_without_a_lease_of_its_group_nothing_is_begun_and_it_is_said_why():
     assert verdicts.why_lost("web-0", run, grouping) == verdicts.lost["b"]
     assert verdicts.why_lost("web-1", run, grouping) == ""
     assert verdicts.why_lost("unknown", run, grouping) == ""
+
+
+def test_a_lease_that_nobody_has_answered_for_is_not_held():
+    run, grouping = in_groups(web_0="b", web_1="a")
+    verdicts = _leases.verdicts_of(run, {"a": {"web-1": TOLD}}, "take", ["a", "b", "odd"])
+    assert list(verdicts.unleased(grouping)) == ["b"]
+    assert "The lease of b can't be had" in verdicts.lost["b"]
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 3, 4, 6, 7, 12, 13, 200])
+@pytest.mark.parametrize("number", [0, 1, 3, 6, 7, 150])
+def test_every_lock_host_is_asked_and_nobody_has_nothing_to_ask(hosts, number):
+    """Where `run_once` is a template, the result of a host with nothing to loop over replaces those of all hosts."""
+    (task,) = yaml.safe_load((ROLL / "tasks" / "lease.yml").read_text(encoding="utf-8"))
+    names = [f"web-{index}" for index in range(hosts)]
+    known = {"__calls": [f"call {index}" for index in range(number)], "ansible_play_batch": names}
+    known["__few"] = resolved(task["vars"]["__few"], known)
+    asked = [resolved(task["loop"], {**known, "inventory_hostname": name}) for name in names]
+    if known["__few"]:
+        assert asked[0] == known["__calls"]
+        assert number <= 6
+    else:
+        assert all(asked)
+        assert {call for calls in asked for call in calls} == set(known["__calls"])
+
+
+def resolved(text, variables):
+    return ast.literal_eval(jinja2.Environment(autoescape=False).from_string(text).render(variables).strip())
 
 
 def test_a_host_waits_for_each_lease_that_its_group_needs():
