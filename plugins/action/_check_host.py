@@ -52,7 +52,8 @@ class ActionModule(MachineAction):
             "knows_journal": False,
             "watcher": {},
             "status": None,
-            "not_seen": [],
+            # None where the facts were not asked for.
+            "not_seen": None,
         }
         self._check(options, task_vars)
         return wrap_var({**self.told, "findings": [finding.as_data() for finding in self.findings]})
