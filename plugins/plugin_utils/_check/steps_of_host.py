@@ -63,7 +63,9 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
             _task_files(folders, steps, health if windows else ()),
             (OURS, folders.basedir),
             functools.partial(action._loader.load_from_file, **_MAY_BE_TEMPLATES),
-            action._templar.copy_with_new_env(available_variables={**task_vars, "role_path": str(OURS.parent)}).template,
+            action._templar.copy_with_new_env(
+                available_variables={**task_vars, "role_path": str(OURS.parent)}
+            ).template,
         )
     except BadSteps as error:
         return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])

@@ -21,7 +21,9 @@ def seen_nowhere(**hosts):
 
 
 def test_what_one_host_has_shown_is_seen():
-    assert seen_nowhere(a=result(("F", "no event"), ("G", "no event")), b=result(("G", "no event"))) == [("G", "no event")]
+    assert seen_nowhere(a=result(("F", "no event"), ("G", "no event")), b=result(("G", "no event"))) == [
+        ("G", "no event")
+    ]
     assert seen_nowhere(a=result(("F", "no event")), b=result()) == []
 
 

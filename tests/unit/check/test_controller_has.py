@@ -38,12 +38,16 @@ def written(folder, **files):
 
 
 def test_files_that_include_each_other_are_read_once(tmp_path):
-    first = written(tmp_path, a="[{include_tasks: b.yml}, {no.such.one: }]", b="[{import_tasks: a.yml}, {no.such.two: }]")
+    first = written(
+        tmp_path, a="[{include_tasks: b.yml}, {no.such.one: }]", b="[{import_tasks: a.yml}, {no.such.two: }]"
+    )
     assert looked(first).missing == {"no.such.one", "no.such.two"}
 
 
 def test_what_is_not_beside_it_is_looked_for_elsewhere(tmp_path):
-    first = written(tmp_path, a="[{include_tasks: deep/b.yml}, {include_tasks: none.yml}, {include_tasks: '{{ item }}'}]")
+    first = written(
+        tmp_path, a="[{include_tasks: deep/b.yml}, {include_tasks: none.yml}, {include_tasks: '{{ item }}'}]"
+    )
     (tmp_path / "else" / "deep").mkdir(parents=True)
     written(tmp_path / "else" / "deep", b="[{no.such.one: }]")
     found = looked(first, folders=[tmp_path / "else"])

@@ -65,7 +65,7 @@ def test_what_tasks_use_is_found_wherever_it_stands():
 
 @pytest.mark.parametrize(
     ("missing", "unknown", "verdict"),
-    [([], [], "good"), ([], ["{{ x }}.yml in leave.yml"], "doubtful"), (["a.b.c"], [], "bad"), (["a.b.c"], ["x"], "bad")],
+    [([], [], "good"), ([], ["{{ x }} in a.yml"], "doubtful"), (["a.b.c"], [], "bad"), (["a.b.c"], ["x"], "bad")],
 )
 def test_collections_that_could_not_be_looked_for_are_a_doubt(missing, unknown, verdict):
     found = about_modules(missing, unknown)

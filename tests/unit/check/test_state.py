@@ -33,7 +33,7 @@ STOPPED = {**NO_WATCHER, "installed": True}
 def test_what_a_killed_run_has_left_is_bad_with_and_without_a_watcher(seen):
     found = about_journal(JOURNAL, "", seen)
     assert found.verdict == "bad"
-    assert found.seen == "drained since 2026-11-17T10:01:00Z by run killed-run for A, which is not at work there any more"
+    assert found.seen.startswith("drained since 2026-11-17T10:01:00Z by run killed-run for A, which is not at work")
     assert "drain_then_approve" in found.do
 
 

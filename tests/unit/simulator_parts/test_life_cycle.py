@@ -177,7 +177,7 @@ def test_a_terminate_can_not_be_rescheduled_beyond_what_a_scale_set_allows(simul
     simulator.time.go_on(later)
     told = simulator.told("POST", f"/events/{event}/reschedule", {"notice": notice})
     assert told.status == 400
-    assert told.json["error"].endswith(f'"notice" of a Terminate event must be 300 to 900 seconds, not {later + notice}')
+    assert told.json["error"].endswith(f"of a Terminate event must be 300 to 900 seconds, not {later + notice}")
     assert [change["change"] for change in simulator.changes()] == ["created"]
     assert simulator.event(event)["not_before"] == simulator.time.time() - later + 300
 

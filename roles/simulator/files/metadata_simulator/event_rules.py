@@ -60,8 +60,7 @@ def check_notice(what, event_type, notice):
     shortest, longest = TERMINATE_NOTICE_SECONDS
     if event_type == "Terminate" and not shortest <= notice <= longest:
         raise InputError(
-            '%s: "notice" of a Terminate event must be %d to %d seconds, not %g'
-            % (what, shortest, longest, notice)
+            '%s: "notice" of a Terminate event must be %d to %d seconds, not %g' % (what, shortest, longest, notice)
         )
 
 
