@@ -140,7 +140,8 @@ class Reflexes:
                 reflex = reflex._replace(late=bool(journal.get("late")), approve=bool(journal.get("approve")))
             self.deeds.drain(deed.event, reflex)
         elif deed.do == _next.APPROVE:
-            self.deeds.approve(deed.event, document, vm_name, self.reader.transports[0].endpoint)
+            endpoint, version = self.reader.transports[0].endpoint, self.reader.api_version
+            self.deeds.approve(deed.event, document, vm_name, endpoint, version)
             self.approvals += 1
         else:
             self.deeds.give_back(take_over=deed.do == _next.TAKE_BACK)
