@@ -18,7 +18,8 @@ SCOPE = {"subscription_id": "s", "resource_group": "rg"}
 
 
 def read(name, *event_ids):
-    return {"maintenance_status": {"this_host": {"vm_name": name, **SCOPE}, "events": [{"id": id} for id in event_ids]}}
+    events = [{"id": event_id} for event_id in event_ids]
+    return {"maintenance_status": {"this_host": {"vm_name": name, **SCOPE}, "events": events}}
 
 
 @pytest.mark.parametrize("state", ["closed", "draining", "marked", "restoring", "", "Drained"])
