@@ -145,7 +145,7 @@ lab-possible:
 	@HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) tests/lab/requirements.py
 
 .PHONY: mutants
-mutants: .venv/mutants ## Breaks of the decisions that no test notices; some minutes. Of the simulator with ARGS="--of simulator"
+mutants: .venv/mutants ## Breaks of the decisions that no test notices; some minutes. Of others with ARGS="--of simulator", "--of pure --file _eda", "--of all"
 	nice .venv/bin/python tests/tools/mutants.py $(ARGS) .build/mutants
 
 .PHONY: bench

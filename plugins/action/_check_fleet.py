@@ -20,9 +20,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
     make_check_report,
     summary_of,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.hidden import Hidden
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_fleet_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, RehearsalSettings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber, secrets_in
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
@@ -69,12 +69,23 @@ class ActionModule(ActionBase):
             asked=Asked(options["asked_service"], options["asked_facts"]),
             not_before=iso_time(time.time() + NOTICE),
         )
-        scrubber = Scrubber(text for host in hosts for text in secrets_in(_raw(hostvars, host)))
+        scrubber = self._hidden(task_vars or {}, [*hosts, *_others(options)]).scrubber()
         report = make_check_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)
         if options["report"] and not self._task.check_mode:
             _write(Path(options["report"]).expanduser().absolute(), report)
         told = {"verdict": report["verdict"], "summary": summary_of(report), "lines": lines_of(report)}
         return wrap_var({"changed": False, "report": report, **told})
+
+    def _hidden(self, task_vars: dict[str, t.Any], hosts: list[str]) -> Hidden:
+        hidden, hostvars = Hidden(), task_vars["hostvars"]
+        # What plays and the command line say is here, too.
+        hidden.add(task_vars, self._templar.template)
+        for host in hosts:
+            if host in hostvars:
+                variables = hostvars.raw_get(host)
+                templar = self._templar.copy_with_new_env(available_variables={**variables, "hostvars": hostvars})
+                hidden.add(variables, templar.template)
+        return hidden
 
 
 def default_policy() -> t.Any:
@@ -84,9 +95,11 @@ def default_policy() -> t.Any:
     raise AnsibleActionFail(f"{ROLL} brings no maintenance_default_policy along")
 
 
-def _raw(hostvars: t.Any, host: str) -> t.Any:
-    """The variables as they are written: looking for secrets in them must not work them out."""
-    return hostvars.raw_get(host)
+def _others(options: dict[str, t.Any]) -> list[str]:
+    """The machines that were looked at for others."""
+    names = [one.get("__check_machine") for one in options["machines"]]
+    names += [(one.get("__check_call") or {}).get("keeper") for one in options["leases"]]
+    return list(dict.fromkeys(str(name) for name in names if name))
 
 
 def _write(path: Path, report: dict[str, t.Any]) -> None:

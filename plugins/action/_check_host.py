@@ -19,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_h
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import judged
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.hidden import Hidden
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine import HOST_HALF, MachineAction, NoWay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_host_options
@@ -52,10 +53,21 @@ class ActionModule(MachineAction):
             "knows_journal": False,
             "watcher": {},
             "status": None,
-            "not_seen": [],
+            # None where the facts were not asked for.
+            "not_seen": None,
         }
         self._check(options, task_vars)
-        return wrap_var({**self.told, "findings": [finding.as_data() for finding in self.findings]})
+        return wrap_var({**self.told, "findings": self._without_secrets(task_vars)})
+
+    def _without_secrets(self, task_vars: dict[str, t.Any]) -> list[dict[str, str]]:
+        """With -v all that a task returns is shown."""
+        findings = [finding.as_data() for finding in self.findings]
+        if all(finding.verdict == "good" for finding in self.findings):
+            return findings
+        hidden = Hidden()
+        hidden.add(task_vars, self._templar.template)
+        scrubber = hidden.scrubber()
+        return [{name: scrubber.without_secrets(text) for name, text in one.items()} for one in findings]
 
     def _check(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
         not_before = iso_time(time.time() + NOTICE)

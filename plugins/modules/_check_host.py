@@ -94,7 +94,7 @@ watcher:
   type: dict
   returned: success
 not_seen:
-  description: Facts that could not be looked at, and why.
+  description: Facts that could not be looked at, and why; null where they were not asked for.
   type: list
   elements: dict
   returned: success

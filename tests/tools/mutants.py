@@ -27,35 +27,10 @@ from mutation.same_programs import same_program
 from mutation.stages import Stages
 from mutation.tree import copied_tree, to_be_broken
 from mutation.trial import Trial
+from mutation.which_files import DECISIONS, pure_files, simulator_files
 
 MOST_SURVIVORS = 0.05
-PURE = "plugins/plugin_utils"
-SIMULATOR = "roles/simulator/files/metadata_simulator"
-# File -> the tests that have to notice; after a comma, those that are asked only where the first have not.
-DECISIONS = {
-    f"{PURE}/_joined.py": "tests/unit/waves tests/unit/plan",
-    f"{PURE}/_plan/waves.py": "tests/unit/waves tests/unit/plan",
-    f"{PURE}/_plan/policy.py": "tests/unit/policy",
-    "plugins/module_utils/_document/rules.py": "tests/unit/policy",
-    f"{PURE}/_approve/judge.py": "tests/unit/approval",
-    f"{PURE}/_roll/decide.py": "tests/unit/roll_model",
-    f"{PURE}/_roll/state.py": "tests/unit/roll_model",
-    f"{PURE}/_roll/groups.py": "tests/unit/roll_model",
-}
-# Without what waits on the wire.
-INVENTORY = "tests/unit/inventory/test_overlay.py tests/unit/inventory/test_sources.py"
-# The rest of these packages: folder or file -> tests; the longest path counts.
-PURE_PACKAGES = {
-    f"{PURE}/_azure": "tests/unit/events tests/unit/waves tests/unit/plan tests/unit/approval",
-    f"{PURE}/_azure/events.py": f"tests/unit/events {INVENTORY}",
-    f"{PURE}/_plan": "tests/unit/waves tests/unit/plan",
-    f"{PURE}/_roll": "tests/unit/roll tests/unit/roll_model",
-}
-# First the tests of its parts, in milliseconds; what they leave goes to those that talk to its process.
-SIMULATOR_TESTS = "tests/unit/simulator_parts, tests/unit/simulator"
 KINDS = ("decisions", "pure", "simulator")
-# What only says how it looks, or starts the program, is left out.
-NO_RULES = ("__init__.py", "__main__.py", "command_line.py", "program.py", "listening_sockets.py", "network.py")
 
 
 @dataclasses.dataclass
@@ -77,7 +52,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=100, metavar="PERCENT", help="so much of all breaks")
     parser.add_argument("--seed", type=int, default=1, help="chooses which; the same seed chooses the same")
     parser.add_argument("--of", choices=[*KINDS, "all"], default="decisions")
-    parser.add_argument("--file", help="only files whose path holds this")
+    parser.add_argument("--file", help="only files whose path holds this, such as _eda with --of pure")
     parser.add_argument("--again", type=Path, metavar="RESULTS", help="only what survived in an earlier run")
     parser.add_argument(
         "--quick", action="store_true", help="only tests of the first stage that take less than a tenth of a second"
@@ -119,22 +94,6 @@ def main() -> None:
 def survivors_in(results: Path) -> set[tuple[str, str]]:
     lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     return {(line["file"], line["change"]) for line in lines if line["survived"]}
-
-
-def pure_files(tree: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, tests in sorted(PURE_PACKAGES.items()):
-        files = files_in(tree / name) if (tree / name).is_dir() else [tree / name]
-        found.update((str(file.relative_to(tree)), tests) for file in files)
-    return {file: tests for file, tests in found.items() if file not in DECISIONS}
-
-
-def simulator_files(tree: Path) -> dict[str, str]:
-    return {str(file.relative_to(tree)): SIMULATOR_TESTS for file in files_in(tree / SIMULATOR)}
-
-
-def files_in(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.py") if file.name not in NO_RULES)
 
 
 def a_share_of(breaks: list[Break], share: float, seed: str) -> list[Break]:

@@ -191,6 +191,11 @@ def names_host(event, vm_name):
     return canonical_name(vm_name) in [canonical_name(name) for name in event["resources"]]
 
 
+def types_never_shown(api_version):
+    """The types of events that are hidden from who asks for this version."""
+    return [kind for kind, since in TYPE_SINCE.items() if since > api_version]
+
+
 def approval_body(event_ids, api_version, incarnation):
     """The body of the request that starts these events."""
     body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}

@@ -99,7 +99,8 @@ def _bad_path(name, path, on_windows=False):
 
 def _bad_url(url):
     if not _URL.fullmatch(str(url)):
-        yield "%r is not an http or https address" % url
+        # Not quoted: there may be a password in it, in a place where nobody looks for one.
+        yield "url is not an http or https address"
 
 
 def _bad_headers(headers):

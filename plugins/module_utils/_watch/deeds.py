@@ -161,7 +161,7 @@ class Deeds:
         here = (None, "", self.settings["name"])
         return not is_known(step["kind"]) or any(one.get("host") not in here for one in inner)
 
-    def approve(self, event, document, vm_name, endpoint):
+    def approve(self, event, document, vm_name, endpoint, version):
         """Compare, write it down, send: in this order. Raises NotDone where it was not sent."""
         # It costs 50 ms, which the first step need not wait for.
         from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
@@ -174,7 +174,6 @@ class Deeds:
                 raise JournalError("There is no journal any more")
             self.tell("approval begins", event=event["id"], incarnation=document["document_incarnation"])
 
-        version = self.settings["api_version"]
         try:
             answer = _imds.approve(
                 endpoint,

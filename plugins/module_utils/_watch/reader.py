@@ -82,8 +82,15 @@ class Reader:
         self.problem = self.failing_since = None
         self._call_seconds = USUAL_CALL
         del self.transports[1:]
+        # An older one would not show all events: they would be taken for over.
+        del self._versions[1:]
         self._find_out_who()
         return is_new
+
+    @property
+    def api_version(self):
+        """The one that is asked for: where it had to be found, that which was answered first."""
+        return self._versions[0]
 
     def knows_who(self):
         return self.identity is not None or self.vm_name is not None
@@ -117,8 +124,10 @@ class Reader:
         if outcome.asked_to_wait:
             self._not_before = self.clock() + min(LONGEST_PAUSE, outcome.asked_to_wait)
         if outcome.answer is not None and outcome.answer.status == 400 and len(self._versions) > 1:
-            # The next try is for the next older version; after the oldest comes the newest again.
+            # The next try is for the next older version; after the oldest comes the newest again, elsewhere.
             self._versions.append(self._versions.pop(0))
+            if self._versions[0] == API_VERSIONS[-1]:
+                self._try_another_endpoint()
         elif verdict.kind not in ("busy", "timed_out"):
             self._try_another_endpoint()
 

@@ -26,6 +26,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch import ne
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import owner_name
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import told_beside, trigger_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, steps_to_do
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
@@ -46,7 +47,7 @@ class Reflexes:
         self.settings = settings
         self.say = say
         self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS)
-        self.ours = "watcher of %s" % settings["name"]
+        self.ours = owner_name(settings["name"])
         self.deeds = Deeds(settings, self.ours, self.tell, lambda: _run_mark.read_run_mark(self.mark).holds)
         self.reader = reader
         memory = os.path.join(os.path.dirname(os.path.abspath(settings["journal"])), "reflex_memory.json")
@@ -139,7 +140,8 @@ class Reflexes:
                 reflex = reflex._replace(late=bool(journal.get("late")), approve=bool(journal.get("approve")))
             self.deeds.drain(deed.event, reflex)
         elif deed.do == _next.APPROVE:
-            self.deeds.approve(deed.event, document, vm_name, self.reader.transports[0].endpoint)
+            endpoint, version = self.reader.transports[0].endpoint, self.reader.api_version
+            self.deeds.approve(deed.event, document, vm_name, endpoint, version)
             self.approvals += 1
         else:
             self.deeds.give_back(take_over=deed.do == _next.TAKE_BACK)

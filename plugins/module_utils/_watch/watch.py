@@ -12,7 +12,10 @@ import os
 import sys
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import build_status
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+    build_status,
+    types_never_shown,
+)
 from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
@@ -34,6 +37,7 @@ class Watch:
         self._written_at = None
         self._said = None
         self._told = None
+        self._told_version = None
 
     def run(self):
         """Until somebody ends it. The status goes with it: one that nobody keeps up to date says nothing."""
@@ -109,6 +113,11 @@ class Watch:
     def _say_what_changed(self):
         """In the log once, and not with each reading."""
         kind = None if self.reader.problem is None else self.reader.problem.split(" got ")[-1][:60]
+        if kind is None and self._told_version != self.reader.api_version:
+            self._told_version = self.reader.api_version
+            hidden = types_never_shown(self._told_version)
+            if hidden:
+                say("api-version %s never shows %s events" % (self._told_version, " and ".join(hidden)))
         if kind == self._told:
             return
         if self.reader.problem:

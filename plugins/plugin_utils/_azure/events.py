@@ -103,7 +103,7 @@ def complaint_about_filters(
 
 def warning_about_version(api_version: str) -> str | None:
     """What a person should know about a version that nobody has chosen."""
-    hidden = [kind for kind, since in TYPE_SINCE.items() if since > api_version]
+    hidden = _document.types_never_shown(api_version)
     if not hidden:
         return None
     return (

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import state as _state
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import never_looked_at
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import facts_without, never_looked_at
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.fleet import about_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.leases import about_leases
@@ -22,6 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way impor
 Data: t.TypeAlias = Mapping[str, t.Any]
 # A reading of an earlier day tells nothing about today's document.
 _UNREAD: Data = {"maintenance_status": None}
+NOBODY_ASKED = "there is no host whose service answered and where Python runs"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,8 +101,7 @@ def _of_host(host: str, result: Data | None, nodes: Data | None) -> list[Finding
     if not result["knows_journal"]:
         return found
     watcher = result["watcher"]
-    by_watcher = _state.drained_by_watcher(watcher)
-    found.append(_state.about_journal(result["journal"], str(result["journal_problem"]), by_watcher))
+    found.append(_state.about_journal(result["journal"], str(result["journal_problem"]), watcher))
     if watcher:
         found.append(_state.about_watcher(watcher))
     for answer in (nodes or {}).get("results", ()):
@@ -126,11 +126,9 @@ def _of_machine(result: Data, drained: Sequence[str], known: Sequence[str]) -> l
 
 
 def _not_looked_at(seen: Mapping[str, Data | None]) -> list[dict[str, str]]:
-    """What could be seen on no host, and what is never looked at."""
-    lists = [
-        {(str(one["fact"]), str(one["why"])) for one in result["not_seen"]}
-        for result in seen.values()
-        if result and result.get("status") is not None
-    ]
-    nowhere = set.intersection(*lists) if lists else set()
-    return [{"fact": fact, "why": why} for fact, why in sorted(nowhere)] + never_looked_at()
+    """What could be seen on no host, and what is never looked at. Hosts whose facts were not asked for say nothing."""
+    asked = [result["not_seen"] for result in seen.values() if result and result.get("not_seen") is not None]
+    reasons = {str(one["fact"]): str(one["why"]) for not_seen in asked for one in not_seen}
+    nowhere = set(reasons).intersection(*({str(one["fact"]) for one in not_seen} for not_seen in asked))
+    found = [{"fact": fact, "why": reasons[fact]} for fact in sorted(nowhere)]
+    return (found if asked else facts_without(NOBODY_ASKED)) + never_looked_at()

@@ -139,12 +139,16 @@ NEVER_LOOKED_AT: tuple[tuple[str, str], ...] = (
 )
 
 
+def _point(fact: Fact) -> str:
+    return f"{fact.point} [{fact.grade}]"
+
+
 def judged(answers: Answers) -> tuple[list[Finding], list[dict[str, str]]]:
     """The table for one VM, and the facts that could not be looked at, with the reason."""
     findings: list[Finding] = []
     not_seen: list[dict[str, str]] = []
     for fact in ALL_FACTS:
-        point = f"{fact.point} [{fact.grade}]"
+        point = _point(fact)
         seen = fact.see(answers)
         if seen.fits is None:
             not_seen.append({"fact": point, "why": seen.text})
@@ -153,6 +157,11 @@ def judged(answers: Answers) -> tuple[list[Finding], list[dict[str, str]]]:
         do = "" if seen.fits else TELL
         findings.append(Finding("facts", point, verdict, seen.text, do, fact.expected))
     return findings, not_seen
+
+
+def facts_without(reason: str) -> list[dict[str, str]]:
+    """All facts that could have been looked at, and why none was."""
+    return [{"fact": _point(fact), "why": reason} for fact in ALL_FACTS]
 
 
 def never_looked_at() -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step, place_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words
+from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 
 # MACHINE: nothing to look for there, but somewhere to get to.
 UNIT, PATH, COMMAND, MACHINE = "unit", "path", "command", "machine"
@@ -23,7 +23,8 @@ _COMMANDS = {
     "command": ("drain", "restore"),
     "failover": ("command", "restore_command", "check"),
 }
-_FULL_NAME = re.compile(r"[a-z_]\w*\.[a-z_]\w*(\.[a-z_]\w*)+")
+# As a shell has it; there is no shell here.
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +95,7 @@ def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, 
 def first_word(command: t.Any) -> str:
     """The program. What it is given may be secret, and is nobody's business here."""
     words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
-    return words[0] if words else ""
+    return _ASSIGNMENT.sub(r"\1...", words[0]) if words else ""
 
 
 def request_for(needs: Iterable[Mapping[str, t.Any]]) -> dict[str, list[str]]:
@@ -121,31 +122,24 @@ def _about_need(need: Mapping[str, t.Any], look: Mapping[str, t.Any], where: str
         return doubtful("plan", point, f"not known on {where}: {state}", "systemctl must be there for a step services")
     if kind == PATH:
         state = look["paths"].get(name, "not looked at")
-        if state == need["wanted"] or (state == "file" and need["wanted"] == "socket"):
+        if state == need["wanted"]:
             return good("plan", point, f"there, a {state}")
         do = "Correct the path in drain_steps, or start what makes it"
         return bad("plan", point, f"{state} on {where}, where a {need['wanted']} is due", do)
     if look["commands"].get(name):
         return good("plan", point, "there")
+    if _ASSIGNMENT.fullmatch(name):
+        do = "No shell sees the command: begin it with env"
+        return bad("plan", point, f"no program, and looked for as one on {where}", do)
     return bad("plan", point, f"missing on {where}", "Install it there, or correct the command in drain_steps")
 
 
-def modules_in(tasks: t.Any) -> set[str]:
-    """The full names of modules that tasks use, as YAML has them."""
-    found: set[str] = set()
-    for task in tasks if isinstance(tasks, list) else []:
-        if not isinstance(task, Mapping):
-            continue
-        for key, value in task.items():
-            if key in ("block", "rescue", "always"):
-                found |= modules_in(value)
-            elif isinstance(key, str) and _FULL_NAME.fullmatch(key):
-                found.add(key)
-    return found
-
-
-def about_modules(missing: Sequence[str]) -> Finding:
+def about_modules(missing: Sequence[str], unknown: Sequence[str]) -> Finding:
+    """`missing`: modules and roles that are not on the controller. `unknown`: files that could not be looked into."""
     point = "collections of the steps"
+    if not missing and unknown:
+        do = "See that these files are there on the controller when the steps run, and what they use"
+        return doubtful("plan", point, f"all there as far as it was looked at, without {some_of(list(unknown))}", do)
     if not missing:
         return good("plan", point, "all there")
     collections = sorted({".".join(name.split(".")[:2]) for name in missing})

@@ -9,6 +9,7 @@ import json
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import is_watcher
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 
@@ -16,10 +17,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in
 SILENT_AFTER = 90
 # As the step kubernetes writes it.
 ANNOTATION = "maintenance.azure/drained"
-FINISH = "Run maintenance.azure.drain_then_approve, which returns it to service when its event is over"
+FINISH_IT = "run maintenance.azure.drain_then_approve, which returns it to service when its event is over"
+FINISH = FINISH_IT[0].upper() + FINISH_IT[1:]
 
 
-def about_journal(journal: Mapping[str, t.Any] | None, problem: str, by_watcher: bool) -> Finding:
+def about_journal(journal: Mapping[str, t.Any] | None, problem: str, watcher: Mapping[str, t.Any]) -> Finding:
+    """`watcher`: what one left on the host, as for about_watcher."""
     point = "journal"
     if problem:
         return bad("state", point, problem, "Until then nobody drains this host or returns it to service")
@@ -27,11 +30,14 @@ def about_journal(journal: Mapping[str, t.Any] | None, problem: str, by_watcher:
         return good("state", point, "none: the host is in service")
     since = journal.get("drained_at") or journal.get("started_at") or "an unknown time"
     ids = [str(event.get("id")) for event in journal.get("events") or ()]
-    seen = (
-        f"{journal['state']} since {since} by run {journal.get('run_id') or 'without a name'} for {some_of(ids) or '?'}"
-    )
-    if by_watcher:
-        return doubtful("state", point, f"{seen}, by the watcher of the host", "It returns the host to service itself")
+    owner = str(journal.get("run_id") or "without a name")
+    by = f"the {owner}" if is_watcher(owner) else f"run {owner}"
+    seen = f"{journal['state']} since {since} by {by} for {some_of(ids) or '?'}"
+    if is_watcher(owner):
+        if watcher.get("status") is None or about_watcher(watcher).verdict == "bad":
+            do = f"Mend what the point watcher tells. Or {FINISH_IT}"
+            return bad("state", point, f"{seen}, which is not at work as it should be", do)
+        return doubtful("state", point, seen, "It returns the host to service itself, when the event is over")
     left = journal.get("worked_on_for") or 0
     if left:
         return doubtful("state", point, f"{seen}, which is at work there", "Check again when that run has ended")
@@ -115,9 +121,3 @@ def about_watcher(seen: Mapping[str, t.Any]) -> Finding:
     return good(
         "state", point, f"at work, version {watcher.get('version') or '?'}, last reading {status.get('read_at')}"
     )
-
-
-def drained_by_watcher(seen: Mapping[str, t.Any]) -> bool:
-    status = seen.get("status")
-    watcher = status.get("watcher") if isinstance(status, Mapping) else None
-    return isinstance(watcher, Mapping) and watcher.get("drained") is True

@@ -5,24 +5,27 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import typing as t
+from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
 from ansible.errors import AnsibleError
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
-from ansible.plugins.loader import action_loader, module_loader
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.controller_has import look_into
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import (
     Need,
     about_modules,
-    modules_in,
     needs_of,
     nodes_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Arguments, Step
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
     BadSteps,
     checked_health,
@@ -31,6 +34,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 
+# Since ansible-core 2.19 that is said of a file where it is read.
+_MAY_BE_TEMPLATES: dict[str, t.Any] = (
+    {"trusted_as_template": True}
+    if "trusted_as_template" in inspect.signature(DataLoader.load_from_file).parameters
+    else {}
+)
 DOCS = "docs/drain-steps.md has the kinds and their arguments"
 
 
@@ -49,16 +58,15 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
         folders = Folders.found(steps_path, action._loader.get_basedir(), host, windows)
         items = _resolved(action, task_vars, "drain_steps", not_before)
         steps = checked_steps(items, folders.specs(), on_windows=windows)
-        files = {
-            str(placed["tasks"])
-            for step in steps
-            for placed in (
-                folders.placed_to_drain(step.kind, step.arguments),
-                folders.placed_to_restore(step.kind, step.arguments),
-            )
-            if placed.get("tasks")
-        }
-        checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
+        health = checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
+        looked = look_into(
+            _task_files(folders, steps, health if windows else ()),
+            (OURS, folders.basedir),
+            functools.partial(action._loader.load_from_file, **_MAY_BE_TEMPLATES),
+            action._templar.copy_with_new_env(
+                available_variables={**task_vars, "role_path": str(OURS.parent)}
+            ).template,
+        )
     except BadSteps as error:
         return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])
     if not steps:
@@ -66,9 +74,8 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
         return StepsSeen([doubtful("plan", point, "none", do)], [], [])
     kinds = ", ".join(step.kind for step in steps)
     found = [good("plan", point, f"{len(steps)}: {kinds}")]
-    missing = _missing_modules(files)
-    found.append(about_modules(sorted(missing)))
-    nodes = [] if any(name.startswith("kubernetes.core.") for name in missing) else nodes_of(steps, folders.own)
+    found.append(about_modules(sorted(looked.missing), looked.unknown))
+    nodes = [] if any(name.startswith("kubernetes.core.") for name in looked.missing) else nodes_of(steps, folders.own)
     return StepsSeen(found, needs_of(steps, folders.own, host), nodes)
 
 
@@ -81,11 +88,11 @@ def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_be
         raise BadSteps(f"{name} can't be resolved: {error}") from None
 
 
-def _missing_modules(files: set[str]) -> set[str]:
-    needed: set[str] = set()
-    for file in files:
-        try:
-            needed |= modules_in(yaml.safe_load(Path(file).read_text(encoding="utf-8")))
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise BadSteps(f"{file} can't be read: {error}") from None
-    return {name for name in needed if not (action_loader.has_plugin(name) or module_loader.find_plugin(name))}
+def _task_files(folders: Folders, steps: Iterable[Step], health_on_windows: Iterable[Arguments]) -> set[Path]:
+    """The files that do the steps and the checks of health, where the host does not do them by itself."""
+    placed = [folders.health_on_windows(check) for check in health_on_windows]
+    for step in steps:
+        placed.append(folders.placed_to_drain(step.kind, step.arguments))
+        placed.append(folders.placed_to_restore(step.kind, step.arguments))
+    files = {Path(one[key]) for one in placed for key in ("tasks", "look") if one.get(key)}
+    return {file for file in files if file.is_file()}

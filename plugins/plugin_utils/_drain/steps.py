@@ -53,6 +53,10 @@ _HEALTH_SPEC: Spec = dict(
 _WORD = re.compile(r"[A-Za-z0-9_.:/][A-Za-z0-9_.:/-]*")
 
 
+# What comes after it may quote what was given.
+_QUOTED = re.compile(r"(unable to convert to \w+): .*", re.DOTALL)
+
+
 class BadSteps(ValueError):
     """The steps can't be run. The text is for the user."""
 
@@ -80,7 +84,7 @@ def _checked_step(
     item: t.Any, own_kinds: Mapping[str, Spec | None], events: Sequence[Mapping[str, t.Any]], on_windows: bool
 ) -> Step:
     if not isinstance(item, Mapping) or len(item) != 1:
-        seen = f"the keys {', '.join(map(str, item))}" if isinstance(item, Mapping) else repr(item)[:80]
+        seen = f"the keys {', '.join(map(str, item))}" if isinstance(item, Mapping) else _in_a_word(item)
         raise BadSteps(
             f"a step is one key, its kind, with its arguments, such as `services: {{names: [nginx]}}`, not {seen}"
         )
@@ -90,7 +94,7 @@ def _checked_step(
     if given is None:
         given = {}
     if not isinstance(given, Mapping):
-        raise BadSteps(f"{kind} takes arguments by name, not {given!r:.80}")
+        raise BadSteps(f"{kind} takes arguments by name, not {_in_a_word(given)}")
     # A kind of the user's own goes before ours of the same name.
     spec = own_kinds[kind] if kind in own_kinds else SPECS[kind]
     if spec is None:
@@ -107,11 +111,22 @@ def _checked_arguments(name: str, spec: Spec, given: Mapping[str, t.Any]) -> Arg
     if result.error_messages:
         # Of a parameter that is not known the message is no more than its name and the names of those that are.
         complaints = [
-            f"there is no argument {error}" if isinstance(error, UnsupportedError) else str(error)
+            f"there is no argument {error}" if isinstance(error, UnsupportedError) else _QUOTED.sub(r"\1", str(error))
             for error in result.errors
         ]
         raise BadSteps(f"{name}: {'; '.join(complaints)}")
     return _without_nothing(result.validated_parameters)
+
+
+def _in_a_word(value: t.Any) -> str:
+    """What was given is not quoted: it may be the value of a variable, and a secret."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if value is None:
+        return "nothing"
+    return "a text" if isinstance(value, str) else "a number"
 
 
 def _without_nothing(arguments: Mapping[str, t.Any]) -> Arguments:
@@ -165,7 +180,7 @@ def check_command(name: str, command: t.Any, events: Sequence[Mapping[str, t.Any
     elif not (
         isinstance(command, Sequence) and command and all(isinstance(word, (str, int, float)) for word in command)
     ):
-        raise BadSteps(f"{name} must be a command line or a list of words, not {command!r:.80}")
+        raise BadSteps(f"{name} must be a command line or a list of words, not {_in_a_word(command)}")
 
 
 def _texts_of(events: Iterable[Mapping[str, t.Any]]) -> set[str]:
@@ -182,7 +197,9 @@ def checked_health(items: t.Any, on_windows: bool = False) -> list[Arguments]:
     for number, item in enumerate(items, 1):
         name = f"restore_health, check {number}"
         if not isinstance(item, Mapping):
-            raise BadSteps(f"{name}: expected one of uri, command, port, service with its arguments, not {item!r:.80}")
+            raise BadSteps(
+                f"{name}: expected one of uri, command, port, service with its arguments, not {_in_a_word(item)}"
+            )
         check = _checked_arguments(name, _HEALTH_SPEC, item)
         kinds = [kind for kind in ("uri", "command", "port", "service") if kind in check]
         if len(kinds) != 1:

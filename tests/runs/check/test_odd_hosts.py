@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -51,8 +52,8 @@ RECORD = {
 HEALTHY_WATCHER = {"version": "0.1.0", "failing_since": None, "problem": None, "drained": False, "left_for_a_run": []}
 
 
-def haproxy(host, socket):
-    return [{"load_balancer": {"haproxy": {"backend": "web", "server": "web_0", "socket": str(socket), "host": host}}}]
+def haproxy(host, path):
+    return [{"load_balancer": {"haproxy": {"backend": "web", "server": "web_0", "socket": str(path), "host": host}}}]
 
 
 def written(path, data, mode=0o600):
@@ -75,6 +76,10 @@ def found(tmp_path_factory):
     units = Units(folder / "systemd")
     units.set(nginx="active")
     (folder / "a file").touch()
+    written(folder / "includes.yml", "[{name: More, include_tasks: '{{ which }}.yml'}]", 0o644)
+    written(folder / "more" / "leave.yml", "[{name: Deep, ansible.builtin.import_tasks: {file: deep.yml}}]", 0o644)
+    written(folder / "more" / "deep.yml", "[{name: Role, include_role: {name: nobody.others.role}}]", 0o644)
+    written(folder / "includes-unknown.yml", "[{name: X, include_tasks: '{{ item }}.yml', loop: [a]}]", 0o644)
     tasks = written(folder / "leave.yml", "[{name: Leave, block: [{name: In, nobody.nothing.leave: {}}]}]", 0o644)
     usual = {
         "drain_steps": [{"services": {"names": ["nginx"]}}],
@@ -104,7 +109,16 @@ def found(tmp_path_factory):
         "stopped": {"watch_dir": str(Path(written(folder / "watch-program" / "watch", "", 0o755)).parent)},
         "drained-by-watcher": {
             **watcher(folder, "drained", drained=True),
-            "drain_journal": written(folder / "drained.json", JOURNAL),
+            "drain_journal": written(folder / "drained.json", {**JOURNAL, "run_id": "watcher of drained-by-watcher"}),
+        },
+        "drained-by-silent-watcher": {
+            **watcher(folder, "drained-before", drained=True, age=5000.0),
+            "drain_journal": written(folder / "drained-before.json", {**JOURNAL, "run_id": "watcher of somebody"}),
+        },
+        # A watcher tells that the host is drained, whoever has done that.
+        "left-and-watched": {
+            **watcher(folder, "left-and-watched", drained=True),
+            "drain_journal": written(folder / "left-and-watched.json", JOURNAL),
         },
         "no-steps": {"drain_steps": []},
         "bad-steps": {"drain_steps": [{"services": {"name": ["nginx"]}}]},
@@ -113,6 +127,9 @@ def found(tmp_path_factory):
         "no-unit": {"drain_steps": [{"services": {"names": ["nginx", "apache9"]}}]},
         "no-command": {"drain_steps": [{"command": {"drain": ["/nonexistent/leave", "--with", "hunter2"]}}]},
         "no-collection": {"drain_steps": [{"tasks": {"drain": tasks}}]},
+        "includes": {"drain_steps": [{"tasks": {"drain": str(folder / "includes.yml")}}], "which": "more/leave"},
+        "includes-unknown": {"drain_steps": [{"tasks": {"drain": str(folder / "includes-unknown.yml")}}]},
+        "assignment": {"drain_steps": [{"command": {"drain": "LEAVE_TOKEN=hunter2 leave"}}]},
         "kubernetes": {"drain_steps": [{"kubernetes": {"node": "n1", "kubeconfig": "/nonexistent/config"}}]},
         "no-probe-folder": {"drain_steps": [{"load_balancer": {"probe_file": {"path": "/nonexistent/up"}}}]},
         "behind-lb1": {"drain_steps": haproxy("lb1", folder / "nonexistent.sock")},
@@ -120,6 +137,7 @@ def found(tmp_path_factory):
         "behind-lb3": {"drain_steps": haproxy("lb3", folder / "lb.sock")},
         "behind-lb4": {"drain_steps": haproxy("lb4", folder / "lb.sock")},
         "behind-lb5": {"drain_steps": haproxy("lb5", folder / "lb.sock")},
+        "behind-lb6": {"drain_steps": haproxy("lb6", folder / "a file")},
     }
     machines = {
         "lb1": {"drain_records": str(folder / "lb1")},
@@ -127,8 +145,10 @@ def found(tmp_path_factory):
         "lb3": {"drain_records": str(folder / "lb3")},
         "lb4": {"drain_records": str(folder / "lb4")},
         "lb5": {"drain_records": str(folder / "lb5")},
+        "lb6": {"drain_records": str(folder / "lb6")},
     }
-    (folder / "lb.sock").touch()
+    admin = socket.socket(socket.AF_UNIX)
+    admin.bind(str(folder / "lb.sock"))
     written(folder / "lb1" / "a.json", RECORD)
     written(folder / "lb3" / "a.json", {**RECORD, "host": "long-gone"})
     written(folder / "lb4" / "a.json", "nonsense")
@@ -167,7 +187,10 @@ def found(tmp_path_factory):
         ("failing", "watcher", "bad", "since 2026-11-16T00:20:32Z: an HTML page"),
         ("waiting", "watcher", "doubtful", "E-3 names a VM"),
         ("stopped", "watcher", "bad", "no status of it"),
-        ("drained-by-watcher", "journal", "doubtful", "by the watcher of the host"),
+        ("drained-by-watcher", "journal", "doubtful", "by the watcher of drained-by-watcher"),
+        ("drained-by-silent-watcher", "journal", "bad", "which is not at work as it should be"),
+        ("left-and-watched", "journal", "bad", "by run run-7 for E-1, which is not at work"),
+        ("left-and-watched", "watcher", "good", "at work"),
         ("plain", "drain steps", "good", "1: services"),
         ("no-steps", "drain steps", "doubtful", "none"),
         ("bad-steps", "drain steps", "bad", "drain_steps, step 1: services"),
@@ -178,6 +201,9 @@ def found(tmp_path_factory):
         ("no-command", "step 1 (command): command /nonexistent/leave", "bad", "missing on the host"),
         ("plain", "collections of the steps", "good", "all there"),
         ("no-collection", "collections of the steps", "bad", "nobody.nothing.leave"),
+        ("includes", "collections of the steps", "bad", "there is no nobody.others.role"),
+        ("includes-unknown", "collections of the steps", "doubtful", "{{ item }}.yml in includes-unknown.yml"),
+        ("assignment", "step 1 (command): command LEAVE_TOKEN=...", "bad", "no program"),
         ("kubernetes", "collections of the steps", "bad", "kubernetes.core"),
         ("no-probe-folder", "step 1 (load_balancer): path /nonexistent", "bad", "missing on the host"),
         ("the fleet", "other machine lb1", "good", "can be reached"),
@@ -200,7 +226,8 @@ def test_it_is_found(found, host, point, verdict, seen):
 def test_the_socket_of_the_load_balancer_is_looked_for_there(found):
     sockets = [one for one in found.report["fleet"] if one["point"].startswith("step 1 (load_balancer): path")]
     assert sorted((one["verdict"], one["seen"].split(" on ")[-1]) for one in sockets if one["verdict"] == "bad") == [
-        ("bad", "lb1, where a socket is due")
+        ("bad", "lb1, where a socket is due"),
+        ("bad", "lb6, where a socket is due"),
     ]
     assert sum(one["verdict"] == "good" for one in sockets) == 3
 

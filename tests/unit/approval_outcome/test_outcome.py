@@ -33,6 +33,7 @@ def test_all_is_well():
     [
         (None, True),
         ({"outcomes": {"E": "gone", "F": "Started"}, "problems": ["late"]}, False),
+        ({"outcomes": {"E": "gone", "F": "what is new"}, "problems": []}, False),
         ({"outcomes": {}, "problems": []}, False),
         # No answer, or no contact: nobody has seen the end.
         ({"msg": "no", "failed": True}, False),

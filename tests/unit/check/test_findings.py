@@ -17,7 +17,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
     make_check_report,
     worst,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber, secrets_in
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import (
+    Scrubber,
+    secret_leaves,
+    used_names,
+)
 
 FINE = good("way", "Python", "3.11")
 ODD = doubtful("plan", "policy", "rule 2", "Look")
@@ -72,12 +76,42 @@ VARIABLES = {
 
 
 def test_values_of_what_is_named_like_a_secret_are_hidden():
-    scrubber = Scrubber(secrets_in(VARIABLES))
+    scrubber = Scrubber(map(str, secret_leaves(VARIABLES)))
     text = "x".join(f" hunter2-{letter} " for letter in "abcdef") + "123456789 web-0 hello boss"
     clean = scrubber.without_secrets(text)
     assert "hunter2" not in clean
     assert "123456789" not in clean
     assert clean.endswith("web-0 hello boss")
+
+
+@pytest.mark.parametrize("text", ["hunter2'\"\\x", "hunter2-line-1\nhunter2-line-2\n", " hunter2-spaces ", "hunter2-ä"])
+def test_a_secret_is_hidden_however_it_is_written(text):
+    scrubber = Scrubber([text])
+    for written in (text, repr(text), json.dumps(text), json.dumps(text, ensure_ascii=False), " ".join(text.split())):
+        assert "hunter2" not in scrubber.without_secrets(f"not {written}.")
+
+
+def test_what_is_short_is_not_torn_out_of_words():
+    assert Scrubber(["abc", "a\nb", ""]).without_secrets("abc a b") == "abc a b"
+
+
+def test_what_is_used_is_found_through_templates():
+    variables = {
+        "drain_steps": [{"command": {"drain": ["leave", "{{ token_of_ring }}"]}}, {"{{ no_key }}": 1}],
+        "token_of_ring": "{{ 'x' ~ vault.ring }}",
+        "vault": {"ring": "{% if a %}{{ lookup('env', 'TOKEN') }}{% endif %}"},
+        "a": "{{ drain_steps }}",
+        "maintenance_hosts": "web",
+        "web": "{{ not_used }}",
+        "not_used": "x",
+        "no_key": "x",
+        "hostvars": {"other": "{{ not_used }}"},
+        "restore_health": [{"uri": {"url": "{{ hostvars.other.secret }}"}}],
+        "secret": "s",
+    }
+    assert used_names(variables) == {
+        *("drain_steps", "token_of_ring", "vault", "a", "maintenance_hosts", "restore_health", "secret"),
+    }
 
 
 def test_secrets_in_addresses_are_hidden():

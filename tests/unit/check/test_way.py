@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, modules_in
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way, about_way
 
 USUAL = {"connection": "ssh", "shell": "sh", "seconds": 0.1, "has_curl": True, "python": "3.11.7", "user": "root"}
@@ -62,13 +62,3 @@ def test_states_of_units(state, verdict):
     need = {"step": "step 1 (services)", "machine": "", "kind": "unit", "name": "nginx", "wanted": ""}
     (found,) = about_needs([need], {"units": {"nginx": state}, "paths": {}, "commands": {}}, "the host")
     assert found.verdict == verdict
-
-
-def test_modules_of_tasks_are_found_in_blocks_too():
-    tasks = [
-        {"name": "a", "ansible.builtin.command": "x", "when": "a.b.c is defined"},
-        {"block": [{"community.general.ini_file": {}}], "rescue": [{"debug": {}}], "always": [{"a.b.c.d": {}}]},
-        "nonsense",
-    ]
-    assert modules_in(tasks) == {"ansible.builtin.command", "community.general.ini_file", "a.b.c.d"}
-    assert modules_in(None) == set()

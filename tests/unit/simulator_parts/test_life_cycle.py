@@ -171,6 +171,25 @@ def test_rescheduled(simulator):
     assert watched(simulator, event, 200) == {"Scheduled": 119, "Started": 199}
 
 
+@pytest.mark.parametrize(("later", "notice"), [(0, 3600), (0, 299), (0, 901), (100, 199), (100, 801)])
+def test_a_terminate_can_not_be_rescheduled_beyond_what_a_scale_set_allows(simulator, later, notice):
+    event = add(simulator, type="Terminate")
+    simulator.time.go_on(later)
+    told = simulator.told("POST", f"/events/{event}/reschedule", {"notice": notice})
+    assert told.status == 400
+    assert told.json["error"].endswith(f"of a Terminate event must be 300 to 900 seconds, not {later + notice}")
+    assert [change["change"] for change in simulator.changes()] == ["created"]
+    assert simulator.event(event)["not_before"] == simulator.time.time() - later + 300
+
+
+@pytest.mark.parametrize(("later", "notice"), [(0, 300), (0, 900), (100, 200), (100, 800)])
+def test_a_terminate_is_rescheduled_within_that(simulator, later, notice):
+    event = add(simulator, type="Terminate")
+    simulator.time.go_on(later)
+    told = simulator.call("POST", f"/events/{event}/reschedule", {"notice": notice})
+    assert told["not_before"] == simulator.time.time() + notice
+
+
 def test_started_by_hand_it_dwells_from_now(simulator):
     event = add(simulator, notice=100, dwell=10)
     simulator.time.go_on(50)

@@ -37,11 +37,11 @@ ALL = [{"action": "drain_and_approve"}]
 class Host:
     """A VM with a watcher, reflexes, and steps that write down what they do."""
 
-    def __init__(self, folder, simulator, vm, steps=None, reflex=None, **more):
+    def __init__(self, folder, simulator, vm, steps=None, reflex=None, settings=None, **more):
         self.simulator, self.vm = simulator, vm
         self.deeds = folder / "deeds"
         given = {"reflex": reflex or ALL, "steps": steps or [self.step(1, "a"), self.step(2, "b")], **more}
-        self.watcher = Watcher(folder, simulator.endpoint(vm), name=vm, reflex=given)
+        self.watcher = Watcher(folder, simulator.endpoint(vm), name=vm, reflex=given, **(settings or {}))
 
     def step(self, number, word, drain=None):
         line = 'echo "$2" >>"$1"'
@@ -144,6 +144,25 @@ def test_a_single_vm_is_taken_through_its_maintenance_by_itself(simulator, host)
     assert sent["at"] <= confirmed["sent_at"] <= confirmed["seen_at"] <= confirmed["at"]
     assert web.watcher.audit_file.stat().st_mode & 0o777 == 0o600
     assert {entry["by"] for entry in web.watcher.record()} == {"watcher of web-0"}
+
+
+def test_an_approval_is_for_the_version_that_was_found(tmp_path):
+    vms = [{"name": "web-0"}]
+    with Simulator({"vms": vms}, requests_per_second=0, api_versions=["2017-03-01"], impact=False) as simulator:
+        web = Host(tmp_path, simulator, "web-0", settings={"api_version": "auto"})
+        web.watcher.start()
+        try:
+            web.watcher.wait_for(lambda status: status["this_host"])
+            simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+            simulator.wait_for("A1", "Started", PATIENCE)
+        finally:
+            web.stop()
+        log = simulator.log()
+    (sent,) = (line for line in log if line["method"] == "POST")
+    # In that version an approval says which document it is about.
+    assert json.loads(sent["body"])["DocumentIncarnation"] > 0
+    # Six were refused to the watcher and to the reflexes each, and none to look for a version once more.
+    assert sum(line["status"] == 400 for line in log if line["path"].endswith("scheduledevents")) == 12
 
 
 def test_drain_alone_approves_nothing_and_a_cancelled_event_is_returned_from(simulator, host):

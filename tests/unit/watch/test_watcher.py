@@ -177,6 +177,29 @@ def test_the_newest_version_that_is_there_is_found(tmp_path):
             watcher.wait_for(lambda status: status["events"])
 
 
+def test_a_version_that_never_shows_some_types_is_told_by_name(tmp_path):
+    with (
+        Simulator({"vms": [{"name": "web-0"}]}, api_versions=["2017-08-01"]) as simulator,
+        Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher,
+    ):
+        watcher.wait_for(lambda status: status["this_host"])
+        assert watcher.errors().count("api-version 2017-08-01 never shows Preempt and Terminate events") == 1
+
+
+def test_a_version_that_was_answered_stays_whatever_the_service_says_later(simulator, tmp_path):
+    """An older one hides events, which then would be over."""
+    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
+    with Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher:
+        watcher.wait_for(lambda status: status["events"])
+        simulator.fault(kind="status", status=400, path="scheduledevents", count=5)
+        wait_until(lambda: sum(line["status"] == 400 for line in simulator.log()) == 5)
+        simulator.add_event(id="T1", type="Terminate", resources=["web-0"], notice=900)
+        status = watcher.wait_for(lambda status: len(status["events"]) != 1)
+        assert {event["id"] for event in status["events"]} == {"P1", "T1"}
+    asked = {line["query"] for line in simulator.log() if line["path"].endswith("scheduledevents")}
+    assert asked == {"api-version=2020-07-01"}
+
+
 def test_a_name_that_was_given_is_not_asked_for(simulator, tmp_path):
     with Watcher(tmp_path, simulator.endpoint("web-0"), vm_name="WEB-1") as watcher:
         simulator.add_event(id="A1", type="Reboot", resources=["web-1"], notice=900)

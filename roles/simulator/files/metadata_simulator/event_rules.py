@@ -48,15 +48,20 @@ def checked_event(what, given):
         spec = dict(SCENARIOS[spec["scenario"]], **spec)
     if "type" not in spec:
         raise InputError('%s: "type" (or "scenario") is missing' % what)
-    shortest, longest = TERMINATE_NOTICE_SECONDS
-    if spec["type"] == "Terminate" and not shortest <= spec.get("notice", shortest) <= longest:
-        raise InputError(
-            '%s: "notice" of a Terminate event must be %d to %d seconds, not %s'
-            % (what, shortest, longest, spec["notice"])
-        )
+    if "notice" in spec:
+        check_notice(what, spec["type"], spec["notice"])
     if "impact_seconds" in spec:
         check_impact(what, spec)
     return spec
+
+
+def check_notice(what, event_type, notice):
+    """`notice`: seconds from the creation of the event to its NotBefore."""
+    shortest, longest = TERMINATE_NOTICE_SECONDS
+    if event_type == "Terminate" and not shortest <= notice <= longest:
+        raise InputError(
+            '%s: "notice" of a Terminate event must be %d to %d seconds, not %g' % (what, shortest, longest, notice)
+        )
 
 
 def check_impact(what, spec):

@@ -9,7 +9,7 @@ import threading
 import time
 
 from .event import Event
-from .event_rules import checked_event
+from .event_rules import check_notice, checked_event
 from .impact import DOWN, FROZEN, GONE
 from .input_checks import InputError
 from .life_cycle import LifeCycle
@@ -180,6 +180,7 @@ class World:
         elif action == "approve":
             self._life.approve(event, by=detail)
         else:
+            check_notice("the body, from the creation of the event on", event.type, now + detail - event.created_at)
             event.not_before = now + detail
             self._life.record(event, "rescheduled")
 
