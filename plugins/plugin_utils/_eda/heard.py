@@ -53,8 +53,8 @@ class HeardHost:
         return self.called or self.name
 
     def is_newer(self, sent: tuple[float, int], address: str) -> bool:
-        """Whether it was not heard before. Of what came from the same address, if there is some: who has the secret of the
-        fleet can sign for another host, but not send from there, and so not make it look late."""
+        """Whether nothing as new was heard, from the same address if there is some: who has the secret of the fleet
+        can sign for another host, but not send from there, and so not make it look late."""
         return sent > self.newest_from.get(address, self.newest)
 
     def note(self, sent: tuple[float, int], address: str) -> None:

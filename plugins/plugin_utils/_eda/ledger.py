@@ -46,16 +46,17 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import
 # A host that was silent for so long is no longer expected, and what it told of no longer waited for.
 FORGOTTEN_AFTER = 24 * 3600.0
 # What is told while a run is at work would wait for it, and find nothing left to do. So a run that says to be at
-# work, by its mark on a host, is waited for; but not for ever, as it may be a lie, and not when the date is near. The mark
-# of a host that others say to be named counts for longer than that of one that only tells of the event: a run that is at
-# work on its neighbours comes to it later, and so many reminders would keep other groups from their runs.
+# work, by its mark on a host, is waited for; but not for ever, as it may be a lie, and not when the date is near. The
+# mark of a host that others say to be named counts for longer than that of one that only tells of the event: a run that
+# is at work on its neighbours comes to it later, and so many reminders would keep other groups from their runs.
 LONGEST_WAIT_FOR_A_RUN = 300.0
 REMINDERS_LEFT_OUT_FOR_OTHERS = 1
 TOO_LATE_TO_WAIT = 180.0
 # With the secret of a fleet one VM can invent others. What is beyond is refused, and hosts that are known are not.
 MOST_HOSTS = 5000
-# Each that is told as pending is a run, and a run sees all there is. So many are started at once by what one host says, or
-# what comes from one address, which may be that of a fleet; and so many more in the time of a reminder. The others wait.
+# Each that is told as pending is a run, and a run sees all there is. So many are started at once by what one host
+# says, or what comes from one address, which may be that of a fleet; and so many more in the time of a reminder. The
+# others wait.
 RUNS_OF_A_HOST = (20, 5)
 RUNS_OF_AN_ADDRESS = (200, 100)
 # Each that is told as silent may be told to a person.

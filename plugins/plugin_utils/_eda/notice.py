@@ -70,7 +70,12 @@ def understand(body: bytes, host: str) -> Notice:
         raise BadNotice("the body is no notice") from None
     if name != host:
         raise BadNotice("the body speaks for another host than the header")
-    if sent_at is None or isinstance(sequence, bool) or not isinstance(sequence, int) or abs(sequence) > _LARGEST_NUMBER:
+    if (
+        sent_at is None
+        or isinstance(sequence, bool)
+        or not isinstance(sequence, int)
+        or abs(sequence) > _LARGEST_NUMBER
+    ):
         raise BadNotice("sent_at or sequence is missing")
     if status is None:
         return Notice(host, sent_at, sequence, run_until=run_until)

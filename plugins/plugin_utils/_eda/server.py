@@ -128,7 +128,7 @@ class Server:
             return error.status
         except OSError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, it is refused, and as seldom told as all else
+        except Exception as error:
             self._refuse(peer, f"it could not be taken: {error!r}")
             _logger.debug("A notice could not be taken", exc_info=True)
             return 500

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -144,7 +145,7 @@ def test_a_lie_that_it_has_started_is_told_and_what_is_to_come_is_told_all_the_s
         play.pass_time(20)
     times = play.times("pending")
     assert times[0] <= 3
-    assert max(later - sooner for sooner, later in zip(times, times[1:], strict=False)) <= REMIND + 2
+    assert max(later - sooner for sooner, later in itertools.pairwise(times)) <= REMIND + 2
 
 
 def test_what_is_taken_back_before_it_was_told_is_told_once():
@@ -183,7 +184,8 @@ def test_one_host_starts_so_many_runs_and_the_others_do_not_wait_for_it():
     assert play.states("honest") == ["pending"]
     assert len(play.states("liar")) == 20
     play.with_heartbeats(
-        600, ("liar", [event(f"L{number}", ("liar",), due=FAR) for number in range(150)], {}),
+        600,
+        ("liar", [event(f"L{number}", ("liar",), due=FAR) for number in range(150)], {}),
         ("honest", [event("A", ("honest",), due=FAR)], {}),
     )
     assert len(play.states("honest")) == 11
@@ -455,7 +457,7 @@ def about_a(play, since):
 @many
 @given(histories, st.integers(0, 3))
 def test_no_lie_of_another_ends_the_reminders_of_an_event(history, every):
-    """An honest host tells of its event; all others say whatever they like, also about this event, and go on with it."""
+    """An honest host tells of its event; all others say whatever they like, also about this event, and go on so."""
     play = Play(step=7)
     mine = event("A", ("honest",), due=FAR)
 
@@ -480,7 +482,7 @@ def test_no_lie_of_another_ends_the_reminders_of_an_event(history, every):
     # Every minute; while somebody says that a run is at work every two, and every five if others say that it names him.
     longest = 300 if any(word[2]["run_until"] for word in history) else REMIND
     ends = [began, *pending, play.second]
-    assert max(later - sooner for sooner, later in zip(ends, ends[1:], strict=False)) <= longest + 16
+    assert max(later - sooner for sooner, later in itertools.pairwise(ends)) <= longest + 16
     assert all("honest" in told["hosts"] for _second, told in about_a(play, before))
 
 
@@ -499,7 +501,7 @@ lies = st.lists(
 @many
 @given(lies, st.sampled_from([0.5, 1, 3, 11]), st.sampled_from([0, -20, -200, 200]))
 def test_who_has_the_secret_of_the_fleet_does_not_make_the_events_of_another_host_vanish(words, every, clock):
-    """Somebody else speaks as that host again and again: another date, another reading, nothing at all, a later clock."""
+    """Somebody else speaks as that host again and again: another date, another reading, nothing, a later clock."""
     play, mine = Play(), event("A", ("honest",), due=FAR)
     play.hear("honest", [], address="its own", second=clock)
     play.pass_time(5)
@@ -516,7 +518,7 @@ def test_who_has_the_secret_of_the_fleet_does_not_make_the_events_of_another_hos
     pending = [second for second, told in about_a(play, 0) if told["state"] == "pending"]
     assert pending[0] <= 5 + SETTLE + HEARTBEAT + 1
     ends = [*pending, 400]
-    assert max(later - sooner for sooner, later in zip(ends, ends[1:], strict=False)) <= REMIND + HEARTBEAT + 2
+    assert max(later - sooner for sooner, later in itertools.pairwise(ends)) <= REMIND + HEARTBEAT + 2
 
 
 @many
