@@ -61,6 +61,8 @@ RUNS_OF_A_HOST = (20, 5)
 RUNS_OF_AN_ADDRESS = (200, 100)
 # Each that is told as silent may be told to a person.
 SILENT_AT_ONCE, SILENT_A_SECOND = 100, 2
+# Seconds until something is looked at again that could not be told yet.
+LOOK_AGAIN = 1.0
 
 _EventForRules = dict[str, t.Any]
 _Words = t.Mapping[str, dict[str, t.Any]]
@@ -299,7 +301,7 @@ class Ledger:
                 continue
             if state == PENDING:
                 if not self._may_start_a_run(list(words) if is_reminder else [event.news_of], now):
-                    event.due_at = now.steady + 1.0
+                    event.due_at = now.steady + LOOK_AGAIN
                     continue
                 # What was told before is told anew from here on.
                 event.told_as, event.told_at = {}, now.steady
@@ -320,7 +322,7 @@ class Ledger:
             )
         if words != event.told_by and event.due_at is None:
             # What was taken back meanwhile is told, as soon as that is what counts.
-            event.due_at = max(now.steady + min(self.settle, 1.0), event.disputed_until)
+            event.due_at = max(now.steady + LOOK_AGAIN, event.disputed_until)
         return found
 
     def _may_start_a_run(self, names: Iterable[str], now: Now) -> bool:

@@ -85,7 +85,7 @@ def understand(body: bytes, host: str) -> Notice:
         raise BadNotice(str(error)) from None
     except (OverflowError, RecursionError):
         raise BadNotice("the status is none that a watcher writes") from None
-    known["events"] = [_slim(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
+    known["events"] = [slim(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
     watcher = status.get("watcher")
     drained = isinstance(watcher, dict) and watcher.get("drained") is True
     named_in = frozenset(canonical_id(one["id"]) for one in status["events"] if one.get("affects_this_host") is True)
@@ -97,14 +97,14 @@ def _when(event: Mapping[str, t.Any]) -> tuple[bool, str]:
     return event["not_before"] is not None, event["not_before"] or ""
 
 
-def _slim(event: dict[str, t.Any]) -> dict[str, t.Any]:
+def slim(event: dict[str, t.Any]) -> dict[str, t.Any]:
     """Without what no rule could be told: whatever a VM adds, the source goes on, and so do the rules."""
-    slim = {key: value[:LONGEST_TEXT] if isinstance(value, str) else value for key, value in event.items()}
-    if not _is_plain(slim["duration_seconds"], 0):
-        slim["duration_seconds"] = None
-    if "other_fields" in slim and not _is_plain(slim["other_fields"], DEEPEST_FIELD):
-        del slim["other_fields"]
-    return slim
+    kept = {key: value[:LONGEST_TEXT] if isinstance(value, str) else value for key, value in event.items()}
+    if not _is_plain(kept["duration_seconds"], 0):
+        kept["duration_seconds"] = None
+    if "other_fields" in kept and not _is_plain(kept["other_fields"], DEEPEST_FIELD):
+        del kept["other_fields"]
+    return kept
 
 
 def _is_plain(value: t.Any, deepest: int) -> bool:

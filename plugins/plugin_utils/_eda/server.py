@@ -16,8 +16,8 @@ import ssl
 from collections.abc import Callable, Mapping
 
 LARGEST_HEAD = 16 * 1024
-# A hundred events, each of which names a hundred VMs by names of twenty letters. A usual status has 2 KiB.
-LARGEST_BODY = 256 * 1024
+# A hundred events, each of which names a hundred VMs by names of forty letters. A usual status has 2 KiB.
+LARGEST_BODY = 512 * 1024
 LONGEST_REQUEST = 10
 # A fleet behind one address has a handful of connections at a time, as each lasts for milliseconds.
 MOST_CONNECTIONS = 1000

@@ -174,7 +174,7 @@ def test_what_is_no_notice_is_refused():
             assert watchers.post(body, headers) == 400, body
         assert watchers.tell("web-0", {"events": "none", "read_at": "2026-11-16T00:20:32Z"}) == 400
         assert watchers.post(b"", headers, "GET") == 405
-        assert watchers.post(b"", {**headers, "Content-Length": "300000"}) == 413
+        assert watchers.post(b"", {**headers, "Content-Length": "600000"}) == 413
         assert watchers.post(b"", {**headers, "X-Long": "a" * 60000}) == 431
         assert watchers.post(b"", {**headers, "Transfer-Encoding": "chunked", "Content-Length": "0"}) == 411
         assert not source.told
@@ -314,6 +314,28 @@ def test_of_a_document_without_end_what_comes_first_is_told_and_the_source_goes_
     assert all(int(one[1:]) >= 200 for one in told)
 
 
+def test_the_status_of_a_large_group_is_taken():
+    names = tuple(f"a-rather-long-name-of-a-virtual-machine-{number:03}" for number in range(100))
+    large = [event(f"E{number}", names, 9000) for number in range(100)]
+    with RunningSource(**QUICK) as source:
+        assert Watchers(source.port).tell("web-0", status(*large)) == 204
+        source.wait_for(is_pending)
+
+
+def test_what_an_earlier_version_has_kept_does_not_end_the_source(tmp_path):
+    kept = tmp_path / "state.json"
+    with RunningSource(**QUICK, state_file=str(kept)) as source:
+        Watchers(source.port).tell("web-0", status(event()))
+        source.wait_for(is_pending)
+    content = json.loads(kept.read_text())
+    content["events"][0]["event"]["other_fields"] = nested(600)
+    for name in ("newest_from", "behind", "called"):
+        del content["hosts"]["web-0"][name]
+    kept.write_text(json.dumps(content))
+    with RunningSource(**{**QUICK, "remind": 1}, state_file=str(kept)) as source:
+        assert source.wait_for(is_pending)["attempt"] == 2
+
+
 def test_who_has_no_secret_takes_no_more_memory_than_his_share():
     """400 connections, each of which has sent nearly all of the largest notice."""
     port = free_port()
@@ -323,7 +345,7 @@ def test_who_has_no_secret_takes_no_more_memory_than_his_share():
     try:
         wait_until(lambda: is_listening(port))
         before = resident_kilobytes(process.pid)
-        content = b"POST / HTTP/1.1\r\nContent-Length: 262144\r\n\r\n" + b"x" * 262143
+        content = b"POST / HTTP/1.1\r\nContent-Length: 524288\r\n\r\n" + b"x" * 524287
         for _number in range(400):
             one = socket.create_connection(("127.0.0.1", port))
             connections.append(one)
