@@ -115,7 +115,7 @@ def resources_of(words: Mapping[str, _Known]) -> list[str]:
     return list(names.values())
 
 
-def merged(words: Mapping[str, _Known], state: str) -> _Known:
+def one_event_of(words: Mapping[str, _Known], state: str) -> _Known:
     """One event of all that is told of it: the nearest date, every VM that is named."""
     some = next(iter(words.values()))
     first = next((event for event in words.values() if event["status"] == _STATUS[state]), some)

@@ -24,8 +24,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard_event
     HeardEvent,
     deadlines_of,
     is_named_by_another,
-    merged,
     named_hosts,
+    one_event_of,
     resources_of,
     states_of,
 )
@@ -314,7 +314,7 @@ class Ledger:
                     event.group,
                     names,
                     now.wall,
-                    event=merged(words, state),
+                    event=one_event_of(words, state),
                     unwatched=unwatched,
                     deadline=content[3],
                     attempt=max(1, event.attempt),

@@ -19,7 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardHost, Now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard_event import HeardEvent
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import is_name, slim
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import is_name, tellable
 
 VERSION = 1
 _OF_A_HOST = (
@@ -82,7 +82,7 @@ def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
 
 def _event(about: dict[str, t.Any], hosts: set[str]) -> HeardEvent:
     (known,) = known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
-    known = slim(known)
+    known = tellable(known)
     told_by = dict.fromkeys((name for name in about["told_by"] if name in hosts), known)
     return HeardEvent(
         canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])

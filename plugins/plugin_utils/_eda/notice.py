@@ -85,7 +85,7 @@ def understand(body: bytes, host: str) -> Notice:
         raise BadNotice(str(error)) from None
     except (OverflowError, RecursionError):
         raise BadNotice("the status is none that a watcher writes") from None
-    known["events"] = [slim(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
+    known["events"] = [tellable(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
     watcher = status.get("watcher")
     drained = isinstance(watcher, dict) and watcher.get("drained") is True
     named_in = frozenset(canonical_id(one["id"]) for one in status["events"] if one.get("affects_this_host") is True)
@@ -97,7 +97,7 @@ def _when(event: Mapping[str, t.Any]) -> tuple[bool, str]:
     return event["not_before"] is not None, event["not_before"] or ""
 
 
-def slim(event: dict[str, t.Any]) -> dict[str, t.Any]:
+def tellable(event: dict[str, t.Any]) -> dict[str, t.Any]:
     """Without what no rule could be told: whatever a VM adds, the source goes on, and so do the rules."""
     kept = {key: value[:LONGEST_TEXT] if isinstance(value, str) else value for key, value in event.items()}
     if not _is_plain(kept["duration_seconds"], 0):
