@@ -11,10 +11,11 @@ from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.arguments import SourceArguments
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import Now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import MOST_HOSTS, Ledger
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance, SeenSignatures
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import (
     BadNotice,
+    Notice,
     is_name,
     is_signed,
     understand,
@@ -22,6 +23,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice impo
 
 # A watcher sends at most one notice a second, and one that could not be sent is not sent at once again.
 NOTICES_AT_ONCE, NOTICES_A_SECOND = 20, 2
+# Times in notices are whole seconds, and take a moment to get here.
+SLACK = 2.0
 _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
 _TIME = re.compile(r"[0-9]{1,12}")
 
@@ -39,6 +42,9 @@ class Door:
         self.ledger = ledger
         self._allowance = Allowance(NOTICES_AT_ONCE, NOTICES_A_SECOND)
         self._signatures = SeenSignatures()
+        # Since when signatures are known, and by how much the clocks of hosts that are known from before were behind.
+        self._open_since = 0.0
+        self._behind: dict[str, float] = {}
 
     def let_in(self, peer: str, headers: Mapping[str, str], body: bytes, now: Now) -> NotTaken | None:
         """None where it was taken. `headers` have lower-case names."""
@@ -65,9 +71,27 @@ class Door:
         if needs_signature:
             away = at - now.wall
             if abs(away) > self.arguments.max_skew:
-                self.ledger.hear_odd_clock(notice, now)
+                if self.ledger.has_room_for(host):
+                    self.ledger.hear_odd_clock(notice, now)
                 return NotTaken(403, f"{host}: its clock is {abs(away):.0f} s {'ahead' if away > 0 else 'behind'}")
+            if self._is_from_before(notice, now):
+                return NotTaken(409, f"{host}: it was sent before the source was started")
             if not self._signatures.is_new(signature, at + self.arguments.max_skew, now.wall):
                 return NotTaken(409, f"{host}: this very notice was there before")
-        self.ledger.hear(notice, now)
+        if not self.ledger.has_room_for(host):
+            return NotTaken(503, f"{host}: more than {MOST_HOSTS} hosts")
+        self.ledger.hear(notice, now, peer)
         return None
+
+    def open(self, now: Now) -> None:
+        """From now on signatures are kept. What was signed before may have been used then."""
+        self._open_since = now.wall
+        self._behind = {host.name: host.behind for host in self.ledger.hosts.values()}
+
+    def _is_from_before(self, notice: Notice, now: Now) -> bool:
+        """By the clock of its host, as it was. A watcher sends no notice twice: it comes again with a fresh one."""
+        if self._behind and abs(now.wall - self._open_since) > self.arguments.max_skew:
+            # The window refuses it.
+            self._behind = {}
+        behind = self._behind.get(notice.host)
+        return behind is not None and notice.sent_at + behind < self._open_since - SLACK

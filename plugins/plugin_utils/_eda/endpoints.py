@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import threading
 import typing as t
@@ -21,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_document,
     parse_identity,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.group_names import without_odd_signs
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.group_names import name_after, without_odd_signs
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice, is_name
 
 API_VERSION = "2020-07-01"
@@ -32,9 +31,12 @@ _logger = logging.getLogger(__name__)
 
 
 class EndpointReadings:
-    """One endpoint, read again and again. `hear` takes each good reading, as a notice."""
+    """One endpoint, read again and again. `hear` takes each good reading, as a notice, and what its VM is called.
 
-    def __init__(self, endpoint: str, interval: float, hear: t.Callable[[Notice], object]) -> None:
+    A host is known by its endpoint, as VMs of two groups may have one name, and as a VM that never answered has none.
+    """
+
+    def __init__(self, endpoint: str, interval: float, hear: t.Callable[[Notice, str], object]) -> None:
         self.endpoint = endpoint
         self.interval = interval
         self._hear = hear
@@ -46,7 +48,7 @@ class EndpointReadings:
         while True:
             began = asyncio.get_running_loop().time()
             try:
-                self._hear(await _in_a_thread(self._read))
+                self._hear(await _in_a_thread(self._read), self.called)
                 self._say(None)
             except (ImdsError, BadReading) as error:
                 # It is not heard of, and told as silent by and by: never as one without events.
@@ -68,12 +70,21 @@ class EndpointReadings:
         read_at = answer["events"]["at"]
         known = known_of_status(build_status(document, self._identity, read_at))
         self._sequence += 1
-        return Notice(self._name(), read_at, self._sequence, known)
+        return Notice(self.endpoint, read_at, self._sequence, known)
 
-    def _name(self) -> str:
-        """What its VM is called, else the address."""
+    @property
+    def group(self) -> str:
+        return name_after(self._address)
+
+    @property
+    def called(self) -> str:
+        """As its VM is, else the address."""
         name = (self._identity or {}).get("vm_name")
-        return str(name) if is_name(name) else without_odd_signs(self.endpoint.partition("://")[2]) or "endpoint"
+        return str(name) if is_name(name) else self._address
+
+    @property
+    def _address(self) -> str:
+        return without_odd_signs(self.endpoint.partition("://")[2]) or "endpoint"
 
     def _say(self, problem: str | None) -> None:
         """In the log once, and not with each reading."""
@@ -107,10 +118,3 @@ async def _in_a_thread(read_once: t.Callable[[], Notice]) -> Notice:
 
     threading.Thread(target=work, daemon=True).start()
     return await outcome
-
-
-def readings_of(
-    endpoints: t.Iterable[str], interval: float, hear: t.Callable[[Notice], object]
-) -> list[t.Coroutine[t.Any, t.Any, None]]:
-    start = functools.partial(EndpointReadings, interval=interval, hear=hear)
-    return [start(endpoint).run() for endpoint in endpoints]

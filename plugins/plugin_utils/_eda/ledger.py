@@ -10,6 +10,7 @@ that a word can do is to start a run, which reads everything for itself.
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable
 
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
@@ -18,12 +19,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.group_names
     name_after,
     name_by_azure,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardHost, Now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard_event import (
     HeardEvent,
-    HeardHost,
-    Now,
+    deadlines_of,
+    is_named_by_another,
     named_hosts,
+    one_event_of,
+    resources_of,
+    states_of,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.left_drained import LeftDrained
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import (
     BACK,
@@ -39,11 +46,26 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import
 # A host that was silent for so long is no longer expected, and what it told of no longer waited for.
 FORGOTTEN_AFTER = 24 * 3600.0
 # What is told while a run is at work would wait for it, and find nothing left to do. So a run that says to be at
-# work, by its mark on a host, is waited for; but not for ever, as it may be a lie, and not when the date is near.
-LONGEST_WAIT_FOR_A_RUN = 600.0
+# work, by its mark on a host, is waited for; but not for ever, as it may be a lie, and not when the date is near. The
+# mark of a host that others say to be named counts for longer than that of one that only tells of the event: a run that
+# is at work on its neighbours comes to it later, and so many reminders would keep other groups from their runs.
+LONGEST_WAIT_FOR_A_RUN = 300.0
+REMINDERS_LEFT_OUT_FOR_OTHERS = 1
 TOO_LATE_TO_WAIT = 180.0
+# With the secret of a fleet one VM can invent others. What is beyond is refused, and hosts that are known are not.
+MOST_HOSTS = 5000
+# Each that is told as pending is a run, and a run sees all there is. So many are started at once by what one host
+# says, or what comes from one address, which may be that of a fleet; and so many more in the time of a reminder. The
+# others wait.
+RUNS_OF_A_HOST = (20, 5)
+RUNS_OF_AN_ADDRESS = (200, 100)
+# Each that is told as silent may be told to a person.
+SILENT_AT_ONCE, SILENT_A_SECOND = 100, 2
+# Seconds until something is looked at again that could not be told yet.
+LOOK_AGAIN = 1.0
 
 _EventForRules = dict[str, t.Any]
+_Words = t.Mapping[str, dict[str, t.Any]]
 
 
 class Ledger:
@@ -56,53 +78,92 @@ class Ledger:
         self.events: dict[str, HeardEvent] = {}
         # Grows with all that a restart must not lose.
         self.changes = 0
+        # What could not be told, for the log.
+        self.complaints: list[str] = []
         self._by_vm: dict[str, set[str]] = {}
         self._to_tell: list[_EventForRules] = []
-        # Since when there are drained hosts in a group, or when they were last told.
-        self._drained_since: dict[str, float] = {}
+        # Events that are over, for as long as somebody may say that they are not: until when, and what was known.
+        self._gone: dict[str, tuple[float, HeardEvent]] = {}
+        self._left_drained = LeftDrained(remind, silent_after)
+        self._runs_of_host = Allowance(RUNS_OF_A_HOST[0], RUNS_OF_A_HOST[1] / remind)
+        self._runs_of_address = Allowance(RUNS_OF_AN_ADDRESS[0], RUNS_OF_AN_ADDRESS[1] / remind)
+        self._silences = Allowance(SILENT_AT_ONCE, SILENT_A_SECOND)
 
-    def hear(self, notice: Notice, now: Now) -> bool:
-        """Returns whether it was news; one that is not newer than the last of its host changes nothing."""
+    def has_room_for(self, name: str) -> bool:
+        """Whether it is known, or may become so: in the place of the one that is silent for longest, if need be."""
+        if name in self.hosts or len(self.hosts) < MOST_HOSTS:
+            return True
+        silent = [host for host in self.hosts.values() if host.is_silent and not host.events and not host.drained]
+        if not silent:
+            return False
+        self._remove(min(silent, key=lambda host: host.heard_at))
+        return True
+
+    def hear(self, notice: Notice, now: Now, address: str = "") -> bool:
+        """Returns whether it was news; one that is not newer than the last of its host changes nothing. `address`: from
+        where it came."""
         host = self.hosts.get(notice.host)
-        # A host can't be ahead of the window, or it would not be heard again for as long.
-        newest = (min(notice.sent_at, now.wall + self.max_skew), notice.sequence)
-        if host and newest <= host.newest:
+        # A clock that is ahead, or a lie about it, must not make look late what comes after it.
+        sent = (min(notice.sent_at, now.wall), notice.sequence)
+        if host and not host.is_newer(sent, address):
+            # It speaks all the same.
+            host.heard_at = now.steady
             return False
         host = host or self._add(notice.host, now)
-        host.newest, host.heard_at = newest, now.steady
+        host.note(sent, address)
+        host.heard_at, host.behind = now.steady, max(0.0, now.wall - notice.sent_at)
         if host.is_silent:
             host.is_silent = False
             self.changes += 1
-            self._to_tell.append(event_for_rules(BACK, host.group, [host.name], now.wall))
+            self._to_tell.append(event_for_rules(BACK, host.group, [host.shown], now.wall))
         host.run_until = min(notice.run_until or 0.0, now.wall + SECONDS_OF_A_MARK)
         # Before the first good reading nothing is known, which is not the same as no events.
-        if notice.status is not None and (host.read_at is None or notice.status["read_at"] >= host.read_at):
-            host.drained = notice.drained
-            self._take(host, notice, now)
+        if notice.status is not None:
+            self._take(host, notice, notice.status, now)
         return True
 
     def hear_odd_clock(self, notice: Notice, now: Now) -> None:
-        """Signed, but at another time: a VM that stood still. That it speaks is told once."""
+        """Signed, but at another time: a VM that stood still. That it speaks is told once. What is older than the last
+        of its host was sent again by whoever has recorded it, and says nothing."""
         host = self.hosts.get(notice.host) or self._add(notice.host, now)
-        newest = (notice.sent_at, notice.sequence)
-        if host.is_silent or (host.odd_clock is not None and newest <= host.odd_clock):
+        sent = (notice.sent_at, notice.sequence)
+        if host.is_silent or sent <= host.newest or (host.odd_clock is not None and sent <= host.odd_clock):
             return
-        host.odd_clock, host.is_silent = newest, True
+        host.odd_clock, host.is_silent = sent, True
         self.changes += 1
-        self._to_tell.append(event_for_rules(SILENT, host.group, [host.name], now.wall, reason=CLOCK))
+        self._to_tell.append(event_for_rules(SILENT, host.group, [host.shown], now.wall, reason=CLOCK))
+
+    def expect(self, name: str, now: Now, group: str, called: str) -> None:
+        """One that is to be heard of, also if it was not yet: its silence counts from now."""
+        host = self.hosts.get(name) or self._add(name, now)
+        if is_after_a_host(host.group):
+            host.group = group
+        host.called = host.called or called
+
+    def call(self, name: str, called: str) -> None:
+        """What the rules call it from now on."""
+        if name in self.hosts:
+            self.hosts[name].called = called
 
     def due(self, now: Now) -> list[_EventForRules]:
         """What the rules are to be told now."""
         found, self._to_tell = self._to_tell, []
         self._forget(now)
+        # Those that are known for longest come first: who invents hosts does not hold up what is told of others.
         for host in self.hosts.values():
             if not host.is_silent and now.steady - host.heard_at >= self.silent_after:
+                if not self._silences.takes("", now.steady):
+                    break
                 host.is_silent = True
                 self.changes += 1
-                found.append(event_for_rules(SILENT, host.group, [host.name], now.wall, reason=NOTHING_HEARD))
+                found.append(event_for_rules(SILENT, host.group, [host.shown], now.wall, reason=NOTHING_HEARD))
         for event in list(self.events.values()):
-            found += self._due_of(event, now)
-        return found + self._left_drained(now)
+            try:
+                found += self._due_of(event, now)
+            except Exception as error:  # noqa: BLE001 - what one VM says must not keep those of others from being told
+                self._drop(event)
+                self.complaints.append(f"event {event.id} can't be told: {error!r}")
+        return found + self._due_of_drained(now)
 
     def next_due(self, now: Now) -> float:
         """For how long nothing is due, unless something is heard."""
@@ -125,29 +186,35 @@ class Ledger:
         self.changes += 1
         return host
 
-    def _take(self, host: HeardHost, notice: Notice, now: Now) -> None:
-        status = t.cast(t.Mapping[str, t.Any], notice.status)
+    def _take(self, host: HeardHost, notice: Notice, status: t.Mapping[str, t.Any], now: Now) -> None:
         identity = status["this_host"]
         vm_name = str(identity["vm_name"]) if identity else host.vm_name
         if vm_name != host.vm_name:
-            self._by_vm[canonical_name(host.vm_name)].discard(host.name)
+            self._is_no_longer_called(host)
             host.vm_name = vm_name
             self._by_vm.setdefault(canonical_name(vm_name), set()).add(host.name)
             self.changes += 1
+        # Not ahead of now, or no reading after it would be as new.
+        read_at = min(status["read_at"], now.wall)
+        is_older = host.read_at is not None and read_at < host.read_at
         known = {canonical_id(event["id"]): event for event in status["events"]}
         own = canonical_name(vm_name)
-        host.read_at = status["read_at"]
-        was, host.events = (
-            host.events,
-            {
-                event_id: event_id in notice.named_in or own in map(canonical_name, event["resources"])
-                for event_id, event in known.items()
-            },
-        )
+        events = {
+            event_id: event_id in notice.named_in or own in map(canonical_name, event["resources"])
+            for event_id, event in known.items()
+        }
+        was = host.events
+        # An older reading may say what there is, and not what there is no longer.
+        host.events = {**was, **events} if is_older else events
+        drained = notice.drained or (is_older and host.drained)
+        if not is_older:
+            host.read_at = read_at
+        self.changes += drained != host.drained
+        host.drained = drained
         self._find_group(host, name_by_azure(identity))
         for event_id in was:
-            if event_id not in known:
-                self._no_longer(host, self.events.get(event_id), now)
+            if event_id not in host.events:
+                self._no_longer(host, event_id, now)
         for event_id, event in known.items():
             self._tells_of(host, event_id, event, now)
 
@@ -172,109 +239,164 @@ class Ledger:
                 if event.group == before:
                     event.group = name
 
-    def _no_longer(self, host: HeardHost, event: HeardEvent | None, now: Now) -> None:
+    def _no_longer(self, host: HeardHost, event_id: str, now: Now) -> None:
+        event = self.events.get(event_id)
         if event and event.told_by.pop(host.name, None):
+            event.hear(host.name, None, now, self.silent_after)
             self.changes += 1
             if event.told_by:
-                self._news(event, now)
+                self._news(event, host, now)
             else:
                 event.due_at = now.steady
 
-    def _tells_of(self, host: HeardHost, event_id: str, known: t.Mapping[str, t.Any], now: Now) -> None:
+    def _tells_of(self, host: HeardHost, event_id: str, known: dict[str, t.Any], now: Now) -> None:
         event = self.events.get(event_id)
         if event is None:
-            event = self.events[event_id] = HeardEvent(event_id, group=host.group)
+            _until, event = self._gone.pop(event_id, (0.0, HeardEvent(event_id, group=host.group)))
+            self.events[event_id] = event
             self.changes += 1
         before = event.told_by.get(host.name)
+        # A group says the same with one voice: kept once.
+        word = event.last if event.last == known else dict(known)
+        event.hear(host.name, word, now, self.silent_after)
         if before == known:
             # After a restart: what was kept is so still.
-            if event.told_as is None and event.due_at is None:
-                self._news(event, now)
+            if not event.told_as and event.due_at is None:
+                self._news(event, host, now)
             return
-        # A group says the same with one voice: kept once.
-        event.told_by[host.name] = event.last if event.last == known else dict(known)
-        event.last = event.told_by[host.name]
+        event.told_by[host.name] = event.last = word
         self.changes += 1
-        self._news(event, now)
+        self._news(event, host, now)
 
-    def _news(self, event: HeardEvent, now: Now) -> None:
+    def _news(self, event: HeardEvent, host: HeardHost, now: Now) -> None:
         """The others of the group are about to say the same."""
-        deadlines = event.deadlines()
+        deadlines = deadlines_of(event.told_by)
         left = max(0.0, deadlines[0] - now.wall) if deadlines else self.settle * 10
         due_at = now.steady + min(self.settle, left / 10)
         event.due_at = due_at if event.due_at is None else min(event.due_at, due_at)
+        event.news_of = host.name
 
     def _due_of(self, event: HeardEvent, now: Now) -> list[_EventForRules]:
         is_news = event.due_at is not None and event.due_at <= now.steady
         if is_news:
             event.due_at = None
-        if not event.told_by:
-            if not is_news:
-                return []
-            del self.events[event.id]
-            self.changes += 1
-            hosts, unwatched = named_hosts(event, event.last["resources"], self.hosts, self._by_vm)
-            over = event_for_rules(OVER, event.group, hosts, now.wall, event=event.last, unwatched=unwatched)
-            return [over] if event.attempt or event.told_as else []
-        if not is_news and not self._is_to_be_reminded_of(event, now):
+        elif event.told_by and (event.told_at is None or now.steady - event.told_at < self.remind):
             return []
-        states = event.states({name for name in event.told_by if self.hosts[name].is_silent})
-        # The first that says so is believed that it starts; but with that word no VM ends the reminders of the others.
-        state = STARTED if STARTED in states and (is_news or PENDING not in states) else PENDING
-        hosts, unwatched = named_hosts(event, event.resources(), self.hosts, self._by_vm)
-        deadlines = event.deadlines() if state == PENDING else []
-        content = (state, tuple(hosts), tuple(unwatched), deadlines[0] if deadlines else None)
-        if (is_news and content == event.told_as) or (not is_news and state != PENDING):
+        words = event.words(now.steady)
+        if not words:
+            return self._over(event, now)
+        hosts, unwatched = named_hosts(event.id, words, resources_of(words), self.hosts, self._by_vm)
+        is_reminder = self._is_to_be_reminded_of(event, words, now)
+        if not is_news and not is_reminder:
             return []
-        event.told_as, event.told_at = content, now.steady
-        event.attempt += state == PENDING
-        self.changes += 1
-        return [
-            event_for_rules(
-                state,
-                event.group,
-                hosts,
-                now.wall,
-                event=event.merged(state),
-                unwatched=unwatched,
-                deadline=content[3],
-                attempt=max(1, event.attempt),
-            )
-        ]
-
-    def _is_to_be_reminded_of(self, event: HeardEvent, now: Now) -> bool:
-        if event.told_at is None or now.steady - event.told_at < self.remind or not event.has_time(now.wall):
-            return False
-        deadlines = event.deadlines()
-        if deadlines and deadlines[0] - now.wall < TOO_LATE_TO_WAIT:
-            return True
-        return not self._is_waited_for(event.group, event.told_at, now)
-
-    def _is_waited_for(self, group: str, since: float, now: Now) -> bool:
-        """Whether a run is at work on the group."""
-        if now.steady - since >= max(self.remind, LONGEST_WAIT_FOR_A_RUN):
-            return False
-        return any(host.run_until > now.wall for host in self.hosts.values() if host.group == group)
-
-    def _left_drained(self, now: Now) -> list[_EventForRules]:
-        """Hosts that are out of service for no event, group by group."""
-        groups: dict[str, list[str]] = {}
-        for host in self.hosts.values():
-            if host.is_left_drained:
-                groups.setdefault(host.group, []).append(host.name)
-        # Who drained them may be about to return them: the first time, too, is after so long.
-        self._drained_since = {group: self._drained_since.get(group, now.steady) for group in groups}
+        states = states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
         found = []
-        for group, names in groups.items():
-            since = self._drained_since[group]
-            if now.steady - since >= self.remind and not self._is_waited_for(group, since, now):
-                self._drained_since[group] = now.steady
-                found.append(event_for_rules(OVER, group, names, now.wall, drained=True))
+        # The first that says so is believed that it starts; but with that word no VM ends the reminders of the others.
+        for state in [one for one in (PENDING, STARTED) if one in states]:
+            deadlines = deadlines_of(words) if state == PENDING else []
+            names = tuple(dict.fromkeys(host.shown for host in hosts))
+            content = (state, names, tuple(unwatched), deadlines[0] if deadlines else None)
+            is_new = is_news and content != event.told_as.get(state)
+            if not is_new and not (is_reminder and state == PENDING):
+                continue
+            if state == PENDING:
+                if not self._may_start_a_run(list(words) if is_reminder else [event.news_of], now):
+                    event.due_at = now.steady + LOOK_AGAIN
+                    continue
+                # What was told before is told anew from here on.
+                event.told_as, event.told_at = {}, now.steady
+                event.attempt += 1
+            event.told_as[state] = content
+            self.changes += 1
+            found.append(
+                event_for_rules(
+                    state,
+                    event.group,
+                    names,
+                    now.wall,
+                    event=one_event_of(words, state),
+                    unwatched=unwatched,
+                    deadline=content[3],
+                    attempt=max(1, event.attempt),
+                )
+            )
+        if words != event.told_by and event.due_at is None:
+            # What was taken back meanwhile is told, as soon as that is what counts.
+            event.due_at = max(now.steady + LOOK_AGAIN, event.disputed_until)
         return found
 
+    def _may_start_a_run(self, names: Iterable[str], now: Now) -> bool:
+        """Whether one of those that want it still may."""
+        for host in [self.hosts[name] for name in names if name in self.hosts]:
+            address = next(reversed(host.newest_from), "")
+            if self._runs_of_address.has(address, now.steady) and self._runs_of_host.takes(host.name, now.steady):
+                return self._runs_of_address.takes(address, now.steady)
+        return False
+
+    def _over(self, event: HeardEvent, now: Now) -> list[_EventForRules]:
+        was_told = bool(event.attempt or event.told_as)
+        self._drop(event)
+        event.told_as, event.told_at = {}, None
+        self._gone[event.id] = (now.steady + self.silent_after, event)
+        hosts, unwatched = named_hosts(event.id, {}, event.last["resources"], self.hosts, self._by_vm)
+        names = dict.fromkeys(host.shown for host in hosts)
+        over = event_for_rules(OVER, event.group, names, now.wall, event=event.last, unwatched=unwatched)
+        return [over] if was_told else []
+
+    def _drop(self, event: HeardEvent) -> None:
+        del self.events[event.id]
+        self.changes += 1
+
+    def _is_to_be_reminded_of(self, event: HeardEvent, words: _Words, now: Now) -> bool:
+        if event.told_at is None or now.steady - event.told_at < self.remind or not event.has_time(now):
+            return False
+        deadlines = deadlines_of(words)
+        if deadlines and deadlines[0] - now.wall < TOO_LATE_TO_WAIT:
+            return True
+        telling = [self.hosts[name] for name in words if name in self.hosts]
+        if now.steady - event.told_at < self.remind * (1 + REMINDERS_LEFT_OUT_FOR_OTHERS):
+            return not self._is_waited_for(telling, event.told_at, now)
+        return not self._is_waited_for(
+            [host for host in telling if is_named_by_another(host, words)], event.told_at, now
+        )
+
+    def _is_waited_for(self, hosts: Iterable[HeardHost], since: float, now: Now) -> bool:
+        """Whether a run says to be at work on one of these hosts."""
+        if now.steady - since >= max(self.remind, LONGEST_WAIT_FOR_A_RUN):
+            return False
+        return any(host.run_until > now.wall for host in hosts)
+
+    def _due_of_drained(self, now: Now) -> list[_EventForRules]:
+        """Hosts that are out of service for no event, group by group."""
+
+        def is_reason(event_id: str) -> bool:
+            event = self.events.get(event_id)
+            speaking = event and any(name in self.hosts and not self.hosts[name].is_silent for name in event.told_by)
+            return bool(event and (speaking or (PENDING in states_of(event.told_by, ()) and event.has_time(now))))
+
+        groups = self._left_drained.due(
+            self.hosts.values(), is_reason, lambda hosts, since: self._is_waited_for(hosts, since, now), now
+        )
+        return [
+            event_for_rules(OVER, group, [host.shown for host in hosts], now.wall, drained=True)
+            for group, hosts in groups.items()
+        ]
+
     def _forget(self, now: Now) -> None:
-        for name in [one.name for one in self.hosts.values() if now.steady - one.heard_at > FORGOTTEN_AFTER]:
-            host = self.hosts.pop(name)
-            self._by_vm[canonical_name(host.vm_name)].discard(name)
+        for host in [one for one in self.hosts.values() if now.steady - one.heard_at > FORGOTTEN_AFTER]:
+            self._remove(host)
             for event_id in host.events:
-                self._no_longer(host, self.events.get(event_id), now)
+                self._no_longer(host, event_id, now)
+        for event_id in [one for one, (until, _event) in self._gone.items() if until <= now.steady]:
+            del self._gone[event_id]
+
+    def _remove(self, host: HeardHost) -> None:
+        del self.hosts[host.name]
+        self._is_no_longer_called(host)
+        self.changes += 1
+
+    def _is_no_longer_called(self, host: HeardHost) -> None:
+        those = self._by_vm[canonical_name(host.vm_name)]
+        those.discard(host.name)
+        if not those:
+            del self._by_vm[canonical_name(host.vm_name)]

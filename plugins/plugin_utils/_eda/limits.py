@@ -18,13 +18,20 @@ class Allowance:
     _left: dict[object, tuple[float, float]] = dataclasses.field(default_factory=dict)
     _cleared_at: float = 0.0
 
+    def has(self, key: object, now: float) -> bool:
+        """Whether one would be taken."""
+        return self._left_of(key, now) >= 1
+
     def takes(self, key: object, now: float) -> bool:
         if now - self._cleared_at > self.at_once / self.a_second:
             self._clear(now)
-        left, at = self._left.get(key, (self.at_once, now))
-        left = min(self.at_once, left + (now - at) * self.a_second)
+        left = self._left_of(key, now)
         self._left[key] = (left - 1, now) if left >= 1 else (left, now)
         return left >= 1
+
+    def _left_of(self, key: object, now: float) -> float:
+        left, at = self._left.get(key, (self.at_once, now))
+        return min(self.at_once, left + (now - at) * self.a_second)
 
     def _clear(self, now: float) -> None:
         self._cleared_at = now

@@ -23,6 +23,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._times import se
 # It stands in the log, in --limit, and in the names of groups.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 LONGEST_NAME = 253
+# A document has the events of one group, which has a few hundred VMs at most. Those that come first are enough to start
+# a run, which reads all of them.
+MOST_EVENTS = 200
+# What Azure may add to its documents one day is as flat as all else there.
+DEEPEST_FIELD = 4
+LONGEST_TEXT = 4096
+_LARGEST_NUMBER = 2**53
 
 
 class BadNotice(ValueError):
@@ -59,11 +66,16 @@ def understand(body: bytes, host: str) -> Notice:
         about = json.loads(body)["maintenance"]
         name, sequence, status = about["host"], about["sequence"], about.get("status")
         sent_at, run_until = seconds_of(about["sent_at"]), seconds_of(about.get("run_until"))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise BadNotice("the body is no notice") from None
     if name != host:
         raise BadNotice("the body speaks for another host than the header")
-    if sent_at is None or isinstance(sequence, bool) or not isinstance(sequence, int):
+    if (
+        sent_at is None
+        or isinstance(sequence, bool)
+        or not isinstance(sequence, int)
+        or abs(sequence) > _LARGEST_NUMBER
+    ):
         raise BadNotice("sent_at or sequence is missing")
     if status is None:
         return Notice(host, sent_at, sequence, run_until=run_until)
@@ -71,7 +83,37 @@ def understand(body: bytes, host: str) -> Notice:
         known = known_of_status(status)
     except BadReading as error:
         raise BadNotice(str(error)) from None
+    except (OverflowError, RecursionError):
+        raise BadNotice("the status is none that a watcher writes") from None
+    known["events"] = [tellable(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
     watcher = status.get("watcher")
     drained = isinstance(watcher, dict) and watcher.get("drained") is True
     named_in = frozenset(canonical_id(one["id"]) for one in status["events"] if one.get("affects_this_host") is True)
     return Notice(host, sent_at, sequence, known, named_in, drained, run_until)
+
+
+def _when(event: Mapping[str, t.Any]) -> tuple[bool, str]:
+    """By date; those without one, which may have started, first."""
+    return event["not_before"] is not None, event["not_before"] or ""
+
+
+def tellable(event: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Without what no rule could be told: whatever a VM adds, the source goes on, and so do the rules."""
+    kept = {key: value[:LONGEST_TEXT] if isinstance(value, str) else value for key, value in event.items()}
+    if not _is_plain(kept["duration_seconds"], 0):
+        kept["duration_seconds"] = None
+    if "other_fields" in kept and not _is_plain(kept["other_fields"], DEEPEST_FIELD):
+        del kept["other_fields"]
+    return kept
+
+
+def _is_plain(value: t.Any, deepest: int) -> bool:
+    if isinstance(value, (dict, list)):
+        inner = [*value, *value.values()] if isinstance(value, dict) else value
+        return deepest > 0 and all(_is_plain(one, deepest - 1) for one in inner)
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT
+    if isinstance(value, (int, float)):
+        # Neither what is no number nor what is without end, and nothing that another program can't count to.
+        return abs(value) <= _LARGEST_NUMBER
+    return value is None

@@ -11,18 +11,49 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 
 LARGEST_HEAD = 16 * 1024
-LARGEST_BODY = 1024 * 1024
+# A hundred events, each of which names a hundred VMs by names of forty letters. A usual status has 2 KiB.
+LARGEST_BODY = 512 * 1024
 LONGEST_REQUEST = 10
-MOST_CONNECTIONS = 2000
+# A fleet behind one address has a handful of connections at a time, as each lasts for milliseconds.
+MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS_OF_ONE = 500
+# What requests that are not complete yet may take in all, and those from one address.
+MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES_OF_ONE = 8 * 1024 * 1024
+# What the machine takes from a connection before anybody has looked at it.
+UNSEEN_BYTES = 16 * 1024
 
 # Who asks, with which headers and which body -> the status to answer.
 Take = Callable[[str, Mapping[str, str], bytes], int]
 
 _logger = logging.getLogger(__name__)
+
+
+class _Held:
+    """How much is held at a time, in all and for each address."""
+
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self.most = most
+        self.most_of_one = most_of_one
+        self._all = 0
+        self._of: dict[str, int] = {}
+
+    def add(self, peer: str, number: int) -> bool:
+        """Whether that is still allowed; it counts in any case, until `give_back`."""
+        self._all += number
+        self._of[peer] = self._of.get(peer, 0) + number
+        return self._all <= self.most and self._of[peer] <= self.most_of_one
+
+    def give_back(self, peer: str, number: int) -> None:
+        self._all -= number
+        left = self._of.pop(peer, 0) - number
+        if left:
+            self._of[peer] = left
 
 
 class _Bad(Exception):
@@ -35,7 +66,8 @@ class Server:
     def __init__(self, take: Take, refuse: Callable[[str, str], None]) -> None:
         self._take = take
         self._refuse = refuse
-        self._connections = 0
+        self._connections = _Held(MOST_CONNECTIONS, MOST_CONNECTIONS_OF_ONE)
+        self._bytes = _Held(MOST_BYTES, MOST_BYTES_OF_ONE)
 
     async def start(self, host: str, port: int, certfile: str | None, keyfile: str | None) -> asyncio.Server:
         context = None
@@ -43,15 +75,31 @@ class Server:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(certfile, keyfile)
         patience = LONGEST_REQUEST if context else None
-        return await asyncio.start_server(
-            self._serve, host, port, limit=LARGEST_HEAD, ssl=context, ssl_handshake_timeout=patience, backlog=1024
+        server = await asyncio.start_server(
+            self._serve,
+            host,
+            port,
+            limit=LARGEST_HEAD,
+            ssl=context,
+            ssl_handshake_timeout=patience,
+            backlog=1024,
+            start_serving=False,
         )
+        for listener in server.sockets:
+            # Each connection takes it over.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNSEEN_BYTES)
+        await server.start_serving()
+        return server
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ["?"])[0])
-        self._connections += 1
+        has_room = self._connections.add(peer, 1)
         try:
-            status = await asyncio.wait_for(self._answer(peer, reader, writer), LONGEST_REQUEST)
+            if has_room:
+                status = await asyncio.wait_for(self._answer(peer, reader, writer), LONGEST_REQUEST)
+            else:
+                self._refuse(peer, "too many connections")
+                status = 503
             reason = http.HTTPStatus(status).phrase
             head = f"HTTP/1.1 {status} {reason}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
             writer.write(head.encode("ascii"))
@@ -59,21 +107,17 @@ class Server:
         except (asyncio.TimeoutError, OSError):
             # Who is too slow for an answer needs none.
             pass
-        except Exception:
-            _logger.exception("A notice could not be taken")
         finally:
-            self._connections -= 1
+            self._connections.give_back(peer, 1)
             writer.close()
 
     async def _answer(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         try:
-            if self._connections > MOST_CONNECTIONS:
-                raise _Bad(503, "too many connections")
             headers = await _head(reader)
             length = _length(headers)
             if headers.get("expect", "").lower() == "100-continue":
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            return self._take(peer, headers, await reader.readexactly(length))
+            return self._take(peer, headers, await self._body(peer, reader, length))
         except asyncio.IncompleteReadError as error:
             # Who says nothing at all only wanted to know whether somebody is there.
             if error.partial:
@@ -82,6 +126,28 @@ class Server:
         except _Bad as error:
             self._refuse(peer, str(error))
             return error.status
+        except OSError:
+            raise
+        except Exception as error:
+            self._refuse(peer, f"it could not be taken: {error!r}")
+            _logger.debug("A notice could not be taken", exc_info=True)
+            return 500
+
+    async def _body(self, peer: str, reader: asyncio.StreamReader, length: int) -> bytes:
+        parts: list[bytes] = []
+        held = 0
+        try:
+            while held < length:
+                part = await reader.read(min(LARGEST_HEAD, length - held))
+                if not part:
+                    raise _Bad(400, "the request ended early")
+                held += len(part)
+                parts.append(part)
+                if not self._bytes.add(peer, len(part)):
+                    raise _Bad(503, "too much of what is not complete yet")
+            return b"".join(parts)
+        finally:
+            self._bytes.give_back(peer, held)
 
 
 async def _head(reader: asyncio.StreamReader) -> dict[str, str]:

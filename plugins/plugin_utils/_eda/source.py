@@ -22,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.arguments i
     arguments_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.door import Door
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.endpoints import readings_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.endpoints import EndpointReadings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import Now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance
@@ -56,8 +56,12 @@ class Source:
     async def run(self) -> None:
         """Until it is cancelled."""
         if self.state_file:
-            self.state_file.load(_now())
-        work = [self._tell(), *readings_of(self.arguments.endpoints, self.arguments.interval, self._hear)]
+            self.state_file.load(_now(), self.arguments.endpoints)
+        self.door.open(_now())
+        readings = [EndpointReadings(one, self.arguments.interval, self._hear) for one in self.arguments.endpoints]
+        for one in readings:
+            self.ledger.expect(one.endpoint, _now(), one.group, one.called)
+        work = [self._tell(), *(one.run() for one in readings)]
         if self.arguments.listens:
             work.append(self._listen())
         tasks = [asyncio.ensure_future(one) for one in work]
@@ -94,15 +98,19 @@ class Source:
         if self._lines.takes(peer, time.monotonic()):
             _logger.warning("Refused a notice from %s: %s", printable(peer), printable(why))
 
-    def _hear(self, notice: Notice) -> None:
+    def _hear(self, notice: Notice, called: str) -> None:
         self.ledger.hear(notice, _now())
+        self.ledger.call(notice.host, called)
         self._heard.set()
 
     async def _tell(self) -> None:
         """The rules may take their time: what is told is decided when they take it."""
         while True:
             self._heard.clear()
-            for event in self.ledger.due(_now()):
+            due = self.ledger.due(_now())
+            while self.ledger.complaints:
+                self._refuse("the rules", self.ledger.complaints.pop())
+            for event in due:
                 at = datetime.datetime.now(datetime.timezone.utc)
                 event["meta"].update(uuid=str(uuid.uuid4()), received_at=at.isoformat().replace("+00:00", "Z"))
                 await self.queue.put(event)

@@ -30,13 +30,13 @@ class StateFile:
         self._written_changes = -1
         self._written_at = float("-inf")
 
-    def load(self, now: Now) -> None:
+    def load(self, now: Now, endpoints: tuple[str, ...] = ()) -> None:
         """Where there is none this is the first start. One that can't be read is told in the log."""
         try:
-            take_up(self.ledger, json.loads(self.path.read_text(encoding="utf-8")), now)
+            take_up(self.ledger, json.loads(self.path.read_text(encoding="utf-8")), now, endpoints)
         except FileNotFoundError:
             return
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             _logger.warning("%s can't be used, so that no host is known yet: %s", self.path, error)
 
     async def write_if_due(self, now: Now) -> None:

@@ -58,6 +58,9 @@ def event_for_rules(
 def no_template(value: t.Any) -> t.Any:
     """The same value, in which no text can be a template: signs that begin or end one are set apart by a blank."""
     if isinstance(value, str):
+        if not value.isascii():
+            # Half of a sign, which JSON can hold and no program can write.
+            value = value.encode("utf-8", "replace").decode("utf-8")
         text = _SIGN.sub(lambda sign: sign[0] + " ", value)
         return " " + text if text.startswith(_HEADER) else text
     if isinstance(value, Mapping):

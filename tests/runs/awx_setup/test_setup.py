@@ -335,12 +335,14 @@ def test_two_sets_in_one_awx(first, folder, awx):
     said = done.of("Make sure that no other organization has a set of this name")["msg"]
     assert "give this set another one in awx_setup_name" in said
     refusals = list(awx.refusals)
-    done = set_up(folder, awx.environment, {**second, "awx_setup_name": 'The "other" one'}, shown=("awx.yml",))
+    second |= {"awx_setup_name": 'The "other" one', "awx_setup_simultaneous": True}
+    done = set_up(folder, awx.environment, second, shown=("awx.yml",))
     assert done.code == 0, done.output
     assert awx.refusals == refusals
     templates = [item["name"] for item in awx.store.list("job_templates") if item["name"].startswith("The")]
     assert 'The "other" one: collect' in templates
     assert len(templates) == 5
+    assert awx.store.named("job_templates", 'The "other" one: drain then approve')["allow_simultaneous"] is True
     assert awx.store.named("execution_environments", 'The "other" one')["image"]
 
 

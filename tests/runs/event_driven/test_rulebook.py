@@ -99,6 +99,34 @@ def test_one_run_at_a_time_and_what_comes_up_during_a_run_is_in_the_next(tmp_pat
         fleet.assert_nothing_approved_before_its_hosts_were_drained()
 
 
+def test_groups_go_side_by_side(tmp_path):
+    """The run of one group is at a step that takes its time; that of the other, on all hosts too, is done meanwhile."""
+    with RollFleet(tmp_path, hosts=2, domains=2, single_vms=True) as fleet:
+        with_marks(fleet, fleet.domain_of)
+        for host in fleet.domain_of:
+            fleet.host_vars[host]["maintenance_delivery_group"] = f"set-of-{host}"
+        go_on = tmp_path / "go-on"
+        wait = ["sh", "-c", f"for look in $(seq 1000); do test -e {go_on} && break; sleep 0.2; done"]
+        fleet.host_vars["web-0"]["drain_steps"] = [fleet.noted_step("web-0"), {"command": {"drain": wait}}]
+        with (
+            Rulebook(tmp_path, fleet.inventory(), {"maintenance_secret": "s"}) as rulebook,
+            watched(fleet, rulebook.port, fleet.domain_of),
+        ):
+            rulebook.wait_until_it_listens()
+            fleet.simulator.add_event(id="A", type="Reboot", resources=["web-0"], notice=9000, dwell=1)
+            rulebook.wait_for(lambda: fleet.count("drain", "web-0"))
+            fleet.simulator.add_event(id="B", type="Reboot", resources=["web-1"], notice=9000, dwell=1)
+            rulebook.wait_for(lambda: fleet.count("restore", "web-1"))
+            assert fleet.approvals() == ["B"]
+            assert fleet.count("restore", "web-0") == 0
+            go_on.touch()
+            rulebook.wait_for(lambda: all_over(fleet))
+        assert sorted(fleet.approvals()) == ["A", "B"]
+        assert [fleet.count("drain", host) for host in ("web-0", "web-1")] == [1, 1]
+        fleet.assert_nothing_approved_before_its_hosts_were_drained()
+        fleet.assert_restored_only_after_the_end()
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_killed_in_mid_roll_and_started_again(tmp_path, alone):
     """With its run, or without: then the run goes on, and the next finds out."""
@@ -237,6 +265,28 @@ def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path):
             controller.may_end.set()
             rulebook.wait_for(lambda: len(controller.launched) > 2)
     assert all(job == {"limit": "all", "extra_vars": {"maintenance_hosts": "all"}} for job in controller.launched)
+
+
+def test_a_template_that_runs_one_job_at_a_time_has_the_job_of_another_group_in_its_queue(tmp_path):
+    """Nothing is lost by that, and the rules do not wait; with awx_setup_simultaneous both are at work."""
+    template = "Azure maintenance: drain then approve"
+    for simultaneous, second in ((False, "pending"), (True, "running")):
+        folder = tmp_path / second
+        folder.mkdir()
+        with (
+            RulebookController(template, simultaneous) as controller,
+            RollFleet(folder, hosts=1, domains=1) as fleet,
+        ):
+            options = ("--controller-url", controller.url, "--controller-token", "t")
+            book, given = "maintenance.azure.drain_then_approve_awx", {"maintenance_secret": "s"}
+            with Rulebook(folder, fleet.inventory(), given, book, options, **QUICK_POLLS) as rulebook:
+                rulebook.wait_until_it_listens()
+                watchers = Watchers(rulebook.port)
+                for name in ("a", "b"):
+                    known = status(event(name.upper(), (f"web-{name}",)), vm_name=f"web-{name}", scale_set=name)
+                    assert watchers.tell(f"web-{name}", known) == 204
+                rulebook.wait_for(lambda controller=controller: len(controller.launched) == 2)
+                assert [controller.job(number)["status"] for number in (1, 2)] == ["running", second]
 
 
 def test_behind_an_event_stream_a_group_gets_one_job_for_all_its_notices(tmp_path):

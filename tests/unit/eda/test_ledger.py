@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -24,10 +25,10 @@ FAR = 86400
 class Play:
     """A ledger, its clock, and all that it has told: (second, maintenance)."""
 
-    def __init__(self, kept=None, step=1.0):
+    def __init__(self, kept=None, step=1.0, second=0.0):
         # Between two looks, while nothing is about to be due.
         self.step = step
-        self.second = 0.0
+        self.second = second
         self.sequence = 0
         self.ledger = Ledger(SETTLE, REMIND, SILENT_AFTER, 300)
         self.told = []
@@ -38,14 +39,17 @@ class Play:
     def now(self):
         return Now(EPOCH + self.second, 5000 + self.second)
 
-    def hear(self, host, events, drained=False, run_until=None, vm_name=None, second=None, **identity):
+    def hear(self, host, events, drained=False, run_until=None, vm_name=None, second=None, **more):
+        """`second`: of the clock of the host; `read` and `sequence` are those of the notice, `address` its sender's."""
         self.sequence += 1
-        this_host = {"vm_name": vm_name or host, **identity}
+        address, sequence = more.pop("address", ""), more.pop("sequence", self.sequence)
         at = EPOCH + (self.second if second is None else second)
-        known = None if events is None else {"this_host": this_host, "events": events, "read_at": at}
+        read_at = EPOCH + more.pop("read", at - EPOCH)
+        this_host = {"vm_name": vm_name or host, **more}
+        known = None if events is None else {"this_host": this_host, "events": events, "read_at": read_at}
         run_until = None if run_until is None else EPOCH + run_until
-        notice = Notice(host, at, self.sequence, known, drained=drained, run_until=run_until)
-        return self.ledger.hear(notice, self.now)
+        notice = Notice(host, at, sequence, known, drained=drained, run_until=run_until)
+        return self.ledger.hear(notice, self.now, address)
 
     def pass_time(self, seconds):
         ends = self.second + seconds
@@ -87,6 +91,136 @@ def event(event_id="A", resources=("a", "b"), due=900.0, status="Scheduled"):
     }
 
 
+def test_a_clock_that_was_ahead_makes_nothing_look_late_that_comes_after_it():
+    play = Play()
+    play.hear("a", [], second=250, read=250)
+    play.pass_time(10)
+    assert play.hear("a", [event(due=FAR)])
+    play.with_heartbeats(130, ("a", [event(due=FAR)], {}))
+    assert play.states() == ["pending", "pending", "pending"]
+
+
+def test_a_reading_of_a_day_to_come_mutes_nobody_also_after_a_restart():
+    play = Play()
+    play.hear("a", [], read=1e9)
+    play.pass_time(10)
+    kept = to_keep(play.ledger)
+    # As an earlier version has kept it.
+    kept["hosts"]["a"]["read_at"] = EPOCH + 1e9
+    kept["hosts"]["a"]["newest"] = [EPOCH + 299, 1]
+    again = Play(kept, second=play.second)
+    for one in (play, again):
+        one.sequence = 5
+        one.with_heartbeats(100, ("a", [event(due=FAR)], {}))
+        assert one.states() == ["pending", "pending"]
+
+
+def test_an_older_reading_says_what_there_is_and_not_what_there_is_no_longer():
+    play = Play()
+    play.hear("a", [event("A", due=FAR)], read=0)
+    play.pass_time(5)
+    play.hear("a", [event("B", due=FAR)], read=-10)
+    play.pass_time(5)
+    assert [told["event"]["id"] for _second, told in play.told] == ["A", "B"]
+    play.hear("a", [], read=0)
+    play.pass_time(5)
+    assert play.states() == ["pending", "pending", "over", "over"]
+
+
+def test_who_speaks_is_not_silent_though_its_clock_was_set_back():
+    play = Play()
+    play.hear("a", [])
+    for _beat in range(5):
+        play.pass_time(HEARTBEAT)
+        assert not play.hear("a", [], second=play.second - 250)
+    assert play.states() == []
+
+
+def test_a_lie_that_it_has_started_is_told_and_what_is_to_come_is_told_all_the_same():
+    """With its own secret alone: the others that the event names are others each time."""
+    play = Play()
+    for number in range(30):
+        play.hear("liar", [event("A", ("honest", f"x{number}"), status="Started")])
+        play.hear("honest", [event("A", ("honest",), due=FAR)])
+        play.pass_time(20)
+    times = play.times("pending")
+    assert times[0] <= 3
+    assert max(later - sooner for sooner, later in itertools.pairwise(times)) <= REMIND + 2
+
+
+def test_what_is_taken_back_before_it_was_told_is_told_once():
+    play = Play()
+    play.hear("a", [event(due=FAR)])
+    play.pass_time(0.5)
+    play.hear("a", [])
+    play.pass_time(10)
+    assert play.states() == ["pending", "over"]
+    play = Play()
+    play.hear("a", [event(due=FAR)])
+    play.pass_time(0.5)
+    play.hear("a", [event(status="Started")])
+    play.pass_time(100)
+    assert play.states() == ["pending", "started", "silent"]
+
+
+def test_one_that_is_planned_again_under_the_same_id_is_over_when_nobody_says_so_any_more():
+    play = Play()
+    for _time in range(3):
+        play.hear("a", [event(due=FAR)])
+        play.pass_time(10)
+        play.hear("a", [])
+        play.pass_time(10)
+    assert play.states() == ["pending", "over", "pending"]
+    play.with_heartbeats(120, ("a", [], {}))
+    assert play.states() == ["pending", "over", "pending", "pending", "over"]
+    assert not play.ledger.events
+
+
+def test_one_host_starts_so_many_runs_and_the_others_do_not_wait_for_it():
+    play = Play()
+    play.hear("liar", [event(f"L{number}", ("liar",), due=FAR) for number in range(150)])
+    play.hear("honest", [event("A", ("honest",), due=FAR)])
+    play.pass_time(3)
+    assert play.states("honest") == ["pending"]
+    assert len(play.states("liar")) == 20
+    play.with_heartbeats(
+        600,
+        ("liar", [event(f"L{number}", ("liar",), due=FAR) for number in range(150)], {}),
+        ("honest", [event("A", ("honest",), due=FAR)], {}),
+    )
+    assert len(play.states("honest")) == 11
+    assert len(play.states("liar")) <= 20 + 5 * 11
+
+
+def test_hosts_that_are_invented_take_up_no_more_than_their_room(monkeypatch):
+    monkeypatch.setattr(f"{Ledger.__module__}.MOST_HOSTS", 10)
+    play = Play()
+    play.hear("honest", [event("A", ("honest",), due=FAR)])
+    for number in range(9):
+        assert play.ledger.has_room_for(f"x{number}")
+        play.hear(f"x{number}", [])
+    assert not play.ledger.has_room_for("y")
+    assert play.ledger.has_room_for("x3")
+    play.with_heartbeats(120, ("honest", [event("A", ("honest",), due=FAR)], {}))
+    # One that is silent makes room; who has something to tell of does not.
+    for number in range(9):
+        assert play.ledger.has_room_for(f"y{number}")
+        play.hear(f"y{number}", [])
+    assert set(play.ledger.hosts) == {"honest", *(f"y{number}" for number in range(9))}
+
+
+def test_many_that_are_silent_at_once_are_told_by_and_by_those_first_that_are_known_for_longest():
+    play = Play()
+    play.hear("honest", [])
+    for number in range(300):
+        play.hear(f"x{number}", [])
+    play.pass_time(SILENT_AFTER + 1)
+    assert play.told[0][1]["hosts"] == ["honest"]
+    assert 100 <= len(play.told) <= 105
+    play.pass_time(150)
+    assert len(play.told) == 301
+
+
 @pytest.mark.parametrize(
     ("due", "after"), [(FAR, 2), (900, 2), (20, 2), (10, 1), (5, 0.5), (0, 0), (-50, 0), (None, 2)]
 )
@@ -123,8 +257,24 @@ def test_a_run_at_work_is_waited_for_but_not_near_the_date():
     for _beat in range(30):
         play.hear("a", [event(due=900)], run_until=play.second + 80)
         play.pass_time(HEARTBEAT)
-    # At 2 s, then after ten minutes, as it may be a lie, and every minute in the last three before the date.
-    assert play.times("pending") == pytest.approx([2, 602, 721, 781, 841], abs=2)
+    # At 2 s, then every five minutes, as it may be a lie, and every minute in the last three before the date.
+    assert play.times("pending") == pytest.approx([2, 302, 602, 721, 781, 841], abs=2)
+
+
+def test_a_run_counts_as_at_work_by_the_word_of_the_hosts_that_it_is_about():
+    play = Play()
+    for _beat in range(11):
+        play.hear("liar", [event(resources=("a", "liar"), due=FAR)], run_until=play.second + 80, scale_set="x")
+        play.hear("a", [event(resources=("a",), due=FAR)], scale_set="x")
+        play.pass_time(HEARTBEAT)
+    # Another of the group: every other reminder; one of no event at all, none.
+    assert play.times("pending") == pytest.approx([2, 122, 242], abs=2)
+    play = Play()
+    for _beat in range(5):
+        play.hear("liar", [], run_until=play.second + 80, scale_set="x")
+        play.hear("a", [event(resources=("a",), due=FAR)], scale_set="x")
+        play.pass_time(HEARTBEAT)
+    assert play.times("pending") == pytest.approx([2, 62, 122], abs=2)
 
 
 def test_a_run_that_died_is_waited_for_until_its_mark_lapses():
@@ -219,6 +369,54 @@ def test_odd_clocks_are_told_once_each():
     assert play.states() == ["silent", "back"]
 
 
+def test_what_was_recorded_and_is_sent_again_later_is_no_odd_clock():
+    play, recorded = Play(), []
+    for _beat in range(40):
+        recorded.append(Notice("a", EPOCH + play.second, play.sequence + 1))
+        play.hear("a", [], drained=True)
+        play.pass_time(HEARTBEAT / 2)
+        if play.second > 320:
+            play.ledger.hear_odd_clock(recorded.pop(0), play.now)
+        play.pass_time(HEARTBEAT / 2)
+    assert set(play.states()) == {"over"}
+    assert len(play.times("over")) in (19, 20)
+
+
+def test_a_host_that_was_drained_when_it_fell_silent_is_told_ever_more_seldom():
+    """Nobody says whether it was returned."""
+    play = Play(step=5)
+    play.hear("a", [], drained=True)
+    play.pass_time(4000)
+    assert play.times("silent") == pytest.approx([SILENT_AFTER], abs=6)
+    assert play.times("over") == pytest.approx([60, 120, 240, 480, 960, 1920, 3840], abs=60)
+    play.hear("a", [], drained=True)
+    play.told.clear()
+    play.with_heartbeats(130, ("a", [], {"drained": True}))
+    # At once, as it was due, and every minute from then on.
+    assert len(play.times("over")) == 3
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_one_that_went_down_with_its_event_is_not_missed_while_it_may_be_rebooting(others):
+    play = Play(step=5)
+    play.hear("a", [event(status="Started")], drained=True)
+    play.hear("b", [event(status="Started")])
+    for _beat in range(24):
+        play.pass_time(HEARTBEAT)
+        if others:
+            play.hear("b", [event(status="Started")])
+    assert "over" not in play.states()
+    for _beat in range(30):
+        play.pass_time(HEARTBEAT)
+        if others:
+            play.hear("b", [event(status="Started")])
+    assert ("over" in play.states()) is not others
+    if others:
+        play.hear("b", [])
+        play.pass_time(100)
+        assert [told["hosts"] for _second, told in play.told if told["drained"]] == [["a"]]
+
+
 IDS, HOSTS = ("A", "B", "C"), ("a", "b", "c", "d")
 documents = st.lists(
     st.builds(
@@ -252,28 +450,75 @@ def played(history, play=None):
     return play
 
 
+def about_a(play, since):
+    return [(second, told) for second, told in play.told[since:] if told["event"] and told["event"]["id"] == "A"]
+
+
 @many
-@given(histories)
-def test_no_lie_of_another_ends_the_reminders_of_an_event(history):
-    """An honest host tells of its event; all others say whatever they like, also about this event."""
+@given(histories, st.integers(0, 3))
+def test_no_lie_of_another_ends_the_reminders_of_an_event(history, every):
+    """An honest host tells of its event; all others say whatever they like, also about this event, and go on so."""
     play = Play(step=7)
     mine = event("A", ("honest",), due=FAR)
-    for host, events, more, pause in history:
+
+    def both(host, events, more, pause):
         play.hear("honest", [mine])
         play.hear(host, events, **more)
         for _beat in range(int(pause // HEARTBEAT)):
             play.pass_time(HEARTBEAT)
             play.hear("honest", [mine])
         play.pass_time(pause % HEARTBEAT)
-    play.hear("honest", [mine])
-    # That another says it has started may be told, once.
-    play.pass_time(SETTLE + 1)
-    play.told.clear()
-    play.with_heartbeats(700, ("honest", [mine], {}))
-    about = [told for _second, told in play.told if told["event"] and told["event"]["id"] == "A"]
-    assert about
-    assert {told["state"] for told in about} == {"pending"}
-    assert all("honest" in told["hosts"] for told in about)
+
+    for word in history:
+        both(*word)
+    both("honest", [mine], {}, SETTLE + 1)
+    began, before, number = play.second, len(play.told), 0
+    while play.second < began + 400:
+        host, events, more, _pause = history[number % len(history)] if history else ("honest", [mine], {}, 0)
+        both(host, events, more, 7 * every + 5)
+        number += 1
+    pending = [second for second, told in about_a(play, before) if told["state"] == "pending"]
+    assert "over" not in [told["state"] for _second, told in about_a(play, before)]
+    # Every minute; while somebody says that a run is at work every two, and every five if others say that it names him.
+    longest = 300 if any(word[2]["run_until"] for word in history) else REMIND
+    ends = [began, *pending, play.second]
+    assert max(later - sooner for sooner, later in itertools.pairwise(ends)) <= longest + 16
+    assert all("honest" in told["hosts"] for _second, told in about_a(play, before))
+
+
+lies = st.lists(
+    st.tuples(
+        st.none() | st.just([]) | documents,
+        st.sampled_from([-200.0, 0.0, 250.0, 1e9]),
+        st.sampled_from([-200.0, 0.0, 1e9]),
+        st.sampled_from([0, 2**50]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@many
+@given(lies, st.sampled_from([0.5, 1, 3, 11]), st.sampled_from([0, -20, -200, 200]))
+def test_who_has_the_secret_of_the_fleet_does_not_make_the_events_of_another_host_vanish(words, every, clock):
+    """Somebody else speaks as that host again and again: another date, another reading, nothing, a later clock."""
+    play, mine = Play(), event("A", ("honest",), due=FAR)
+    play.hear("honest", [], address="its own", second=clock)
+    play.pass_time(5)
+    number = 0
+    while play.second < 400:
+        if number * every % HEARTBEAT < every:
+            play.hear("honest", [mine], address="its own", second=play.second + clock)
+        events, ahead, read, sequence = words[number % len(words)]
+        # What is further ahead than the window is refused at the door.
+        second = play.second + min(ahead, 299)
+        play.hear("honest", events, address="other", second=second, read=read, sequence=sequence or play.sequence)
+        play.pass_time(every)
+        number += 1
+    pending = [second for second, told in about_a(play, 0) if told["state"] == "pending"]
+    assert pending[0] <= 5 + SETTLE + HEARTBEAT + 1
+    ends = [*pending, 400]
+    assert max(later - sooner for sooner, later in itertools.pairwise(ends)) <= REMIND + HEARTBEAT + 2
 
 
 @many
@@ -328,11 +573,9 @@ def test_silent_and_back_take_turns(history):
 def test_a_restart_loses_nobody_and_nothing(before, after):
     first = played(before)
     kept = to_keep(first.ledger)
-    second = Play(kept, step=7)
+    second = Play(kept, step=7, second=first.second)
     assert json.dumps(to_keep(second.ledger)) == json.dumps(kept)
-    second.second, second.sequence = first.second, first.sequence
-    second.ledger = Ledger(SETTLE, REMIND, SILENT_AFTER, 300)
-    take_up(second.ledger, json.loads(json.dumps(kept)), second.now)
+    second.sequence = first.sequence
     # Each says again what it said last: all that is to come is told, with a higher number than before.
     attempts = {one.id: one.attempt for one in second.ledger.events.values()}
     for host in list(second.ledger.hosts.values()):

@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
 import ssl
 import subprocess
+import sys
 import time
 
 import pytest
 from eda_notices import Watchers, event, status
-from eda_source import RunningSource
+from eda_source import PLUGIN, RunningSource, free_port
+from patience import wait_until
 from simulator_process import Simulator
-from watcher_process import Watcher
+from watcher_process import Watcher, resident_kilobytes
 
 QUICK = {"secret": "s", "settle": 0.3, "remind": 60, "silent_after": 60}
 
@@ -171,7 +174,7 @@ def test_what_is_no_notice_is_refused():
             assert watchers.post(body, headers) == 400, body
         assert watchers.tell("web-0", {"events": "none", "read_at": "2026-11-16T00:20:32Z"}) == 400
         assert watchers.post(b"", headers, "GET") == 405
-        assert watchers.post(b"", {**headers, "Content-Length": "2000000"}) == 413
+        assert watchers.post(b"", {**headers, "Content-Length": "600000"}) == 413
         assert watchers.post(b"", {**headers, "X-Long": "a" * 60000}) == 431
         assert watchers.post(b"", {**headers, "Transfer-Encoding": "chunked", "Content-Length": "0"}) == 411
         assert not source.told
@@ -227,6 +230,162 @@ def test_a_damaged_file_is_told_in_the_log_and_holds_up_nothing(tmp_path, conten
     assert json.loads((tmp_path / "state.json").read_text())["hosts"]["web-0"]
 
 
+def test_what_was_sent_before_a_restart_is_not_believed_after_it(tmp_path):
+    """The signatures are not kept, and what is kept of a host may be older than its last notice."""
+    kept = tmp_path / "state.json"
+    with RunningSource(**QUICK, state_file=str(kept)) as source:
+        watchers = Watchers(source.port)
+        watchers.tell("web-0", status(event()), at=time.time() - 100)
+        watchers.tell("web-1", status(event()))
+        source.wait_for(is_pending)
+        wait_until(lambda: kept.exists() and "web-1" in kept.read_text())
+        as_it_was = kept.read_text()
+        time.sleep(1.1)
+        late = [watchers.notice("web-0", status(), 90, at=time.time() - 100), watchers.notice("web-1", status(), 91)]
+        assert [watchers.post(*one) for one in late] == [204, 204]
+    kept.write_text(as_it_was)
+    time.sleep(3)
+    with RunningSource(**QUICK, state_file=str(kept)) as source:
+        watchers = Watchers(source.port)
+        watchers.sequence = 100
+        assert [watchers.post(*one) for one in late] == [409, 409]
+        # A clock that is behind, as it was, is no reason; nor is one that was put right.
+        assert watchers.tell("web-0", status(event()), at=time.time() - 100) == 204
+        assert watchers.tell("web-0", status(event())) == 204
+        assert watchers.tell("web-1", status(event())) == 204
+        source.wait_for(is_pending)
+        assert "over" not in [told["maintenance"]["state"] for told in source.told]
+
+
+def nested(depth):
+    value = 1
+    for _time in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"other_fields": nested(300)},
+        {"other_fields": nested(600)},
+        {"other_fields": {"a": float("nan")}},
+        {"other_fields": {"a": 10**400}},
+        {"duration_seconds": float("inf")},
+        {"duration_seconds": 1e300},
+        {"description": "half of a sign: \ud800"},
+        {"description": "x" * 100_000},
+    ],
+)
+def test_whatever_a_vm_adds_to_an_event_the_source_goes_on(odd, tmp_path):
+    kept = str(tmp_path / "state.json")
+    with RunningSource(**QUICK, state_file=kept) as source:
+        watchers = Watchers(source.port)
+        assert watchers.tell("liar", status(event("L", ("liar",), **odd))) == 204
+        told = source.wait_for(lambda told: told["hosts"] == ["liar"])
+        assert watchers.tell("web-0", status(event(other_fields={"New": {"a": [1]}}))) == 204
+        honest = source.wait_for(lambda told: told["hosts"] == ["web-0"])
+    assert "other_fields" not in told["event"]
+    assert told["event"]["duration_seconds"] in (5, None)
+    assert len(json.dumps(told, allow_nan=False).encode()) < 10_000
+    json.dumps(told, ensure_ascii=False).encode()
+    assert honest["event"]["other_fields"] == {"New": {"a": [1]}}
+    with RunningSource(**QUICK, state_file=kept):
+        pass
+
+
+def test_what_can_not_be_taken_is_answered_and_told_in_the_log_as_seldom_as_all_else(monkeypatch, caplog):
+    with RunningSource(**QUICK) as source:
+        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.door"]
+        monkeypatch.setattr(module, "understand", lambda *_about: 1 // 0)
+        answers = [Watchers(source.port).tell(f"web-{number}", status()) for number in range(12)]
+    assert set(answers) == {500}
+    assert 1 <= caplog.text.count("it could not be taken: ZeroDivisionError") <= 6
+
+
+def test_of_a_document_without_end_what_comes_first_is_told_and_the_source_goes_on():
+    many = [event(f"E{number}", ("web-0",), 9000 - number) for number in range(400)]
+    with RunningSource(**QUICK) as source:
+        assert Watchers(source.port).tell("web-0", status(*many)) == 204
+        source.wait_for(is_pending)
+        time.sleep(1)
+        told = [one["maintenance"]["event"]["id"] for one in source.told]
+    assert len(told) <= 25
+    assert all(int(one[1:]) >= 200 for one in told)
+
+
+def test_the_status_of_a_large_group_is_taken():
+    names = tuple(f"a-rather-long-name-of-a-virtual-machine-{number:03}" for number in range(100))
+    large = [event(f"E{number}", names, 9000) for number in range(100)]
+    with RunningSource(**QUICK) as source:
+        assert Watchers(source.port).tell("web-0", status(*large)) == 204
+        source.wait_for(is_pending)
+
+
+def test_what_an_earlier_version_has_kept_does_not_end_the_source(tmp_path):
+    kept = tmp_path / "state.json"
+    with RunningSource(**QUICK, state_file=str(kept)) as source:
+        Watchers(source.port).tell("web-0", status(event()))
+        source.wait_for(is_pending)
+    content = json.loads(kept.read_text())
+    content["events"][0]["event"]["other_fields"] = nested(600)
+    for name in ("newest_from", "behind", "called"):
+        del content["hosts"]["web-0"][name]
+    kept.write_text(json.dumps(content))
+    with RunningSource(**{**QUICK, "remind": 1}, state_file=str(kept)) as source:
+        assert source.wait_for(is_pending)["attempt"] == 2
+
+
+def test_who_has_no_secret_takes_no_more_memory_than_his_share():
+    """400 connections, each of which has sent nearly all of the largest notice."""
+    port = free_port()
+    command = [sys.executable, str(PLUGIN), json.dumps({"host": "127.0.0.1", "port": port, "secret": "s"})]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    connections = []
+    try:
+        wait_until(lambda: is_listening(port))
+        before = resident_kilobytes(process.pid)
+        content = b"POST / HTTP/1.1\r\nContent-Length: 524288\r\n\r\n" + b"x" * 524287
+        for _number in range(400):
+            one = socket.create_connection(("127.0.0.1", port))
+            connections.append(one)
+            with contextlib.suppress(OSError):
+                one.settimeout(0.2)
+                one.sendall(content)
+        assert resident_kilobytes(process.pid) - before < 40_000
+        for one in connections:
+            one.close()
+        assert Watchers(port).tell("web-0", status()) == 204
+    finally:
+        for one in connections:
+            one.close()
+        process.kill()
+        process.wait()
+
+
+def is_listening(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
+    with RunningSource(**QUICK) as source:
+        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.server"]
+        held = module._Held(10, 4)
+        assert [held.add("a", 1) for _number in range(5)] == [True] * 4 + [False]
+        assert [held.add("b", 1) for _number in range(4)] == [True] * 4
+        assert [held.add("c", 1) for _number in range(2)] == [True, False]
+        for name in "aaaaabbbbcc":
+            held.give_back(name, 1)
+        assert [held.add("a", 1) for _number in range(4)] == [True] * 4
+        idle = [socket.create_connection(("127.0.0.1", source.port)) for _number in range(500)]
+        wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 503)
+        for one in idle:
+            one.close()
+        wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 204)
+
+
 def test_https(tmp_path):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -262,6 +421,28 @@ def test_without_watchers_the_source_reads_by_itself():
             silent = source.wait_for(lambda told: told["state"] == "silent")
     assert (told["hosts"], told["event"]["id"]) == (["vm-0"], "A1")
     assert silent["hosts"] == ["vm-0"]
+
+
+def test_two_endpoints_whose_vms_have_one_name_are_two():
+    with Simulator({"vms": [{"name": "vm-0", "key": "a"}, {"name": "vm-0", "key": "b"}]}) as simulator:
+        simulator.add_event(id="A1", type="Reboot", resources=["a"], notice=9000)
+        endpoints = [simulator.endpoint("b"), simulator.endpoint("a")]
+        with RunningSource(endpoints=endpoints, interval=0.2, settle=0.3, remind=2, silent_after=60) as source:
+            told = source.wait_for(lambda told: told["attempt"] == 2)
+            assert {one["maintenance"]["state"] for one in source.told} == {"pending"}
+    assert told["hosts"] == ["vm-0"]
+
+
+def test_an_endpoint_that_never_answered_is_told_as_silent(tmp_path):
+    port = free_port()
+    given = {"endpoints": [f"http://127.0.0.1:{port}"], "interval": 0.3, "state_file": str(tmp_path / "state.json")}
+    with RunningSource(**given, silent_after=1) as source:
+        silent = source.wait_for(lambda told: told["state"] == "silent")
+    assert (silent["hosts"], silent["group"]) == ([f"127.0.0.1-{port}"], f"group-of-127.0.0.1-{port}")
+    # It is known after a restart as well, and told once.
+    with RunningSource(**given, silent_after=1) as source:
+        time.sleep(3)
+        assert source.told == []
 
 
 def test_without_a_secret_it_listens_on_loopback_only():

@@ -87,7 +87,19 @@ def test_a_started_event_has_no_deadline_even_if_azure_sends_one():
 
 @pytest.mark.parametrize(
     ("sent", "meaning"),
-    [(5, 5), ("5", 5), (0, 0), ("0", 0), (-1, None), ("-1", None), (None, None), (..., None), ("x", None)],
+    [
+        (5, 5),
+        ("5", 5),
+        (0, 0),
+        ("0", 0),
+        (-1, None),
+        ("-1", None),
+        (None, None),
+        (..., None),
+        ("x", None),
+        (float("inf"), None),
+        (float("nan"), None),
+    ],
 )
 def test_duration(sent, meaning):
     assert understood(DurationInSeconds=sent)["duration_seconds"] == meaning

@@ -57,8 +57,9 @@ options:
     description:
       - Every so many seconds an event that is still to come is told again, as long as there is time, and so are hosts
         that are drained for no event.
-      - While a run says that it is at work on the group, by its mark on a host, it is waited for, but not for longer
-        than ten minutes, and not in the last three before the date.
+      - While a run says that it is at work, by its mark on a host that the event names, it is waited for, but not for
+        longer than five minutes, and not in the last three before the date. By its mark on another host that tells of
+        the event it is waited for until the next reminder but one.
     type: float
     default: 60
   silent_after:
@@ -75,7 +76,8 @@ options:
     default: 300
   state_file:
     description:
-      - Where hosts and events are kept, so that a host that dies while the source is being restarted is told as silent.
+      - Where hosts and events are kept, so that a host that dies while the source is being restarted is told as silent,
+        and so that what was sent before the restart can't be sent again after it.
       - Without it nothing outlives a restart; what is to come is told all the same, with the next heartbeats.
     type: path
   endpoints:
