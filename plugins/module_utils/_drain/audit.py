@@ -35,13 +35,19 @@ def write(path, what, now, **details):
     if not path:
         return False
     try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
         try:
             # One write, so that lines of two processes never mix.
-            os.write(descriptor, line.encode("utf-8") + b"\n")
+            data = (b"\n" if _is_torn(descriptor) else b"") + line.encode("utf-8") + b"\n"
+            return os.write(descriptor, data) == len(data)
         finally:
             os.close(descriptor)
     except OSError:
         return False
-    return True
+
+
+def _is_torn(descriptor):
+    """Whether the last line has no end, as the disk was full or the machine went down: the next one is not joined to it."""
+    size = os.fstat(descriptor).st_size
+    return bool(size) and os.pread(descriptor, 1, size - 1) != b"\n"
