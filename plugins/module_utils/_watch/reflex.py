@@ -27,7 +27,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch import ru
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import told_beside, trigger_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, steps_to_do
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL, steps_to_do
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.sightings import Sightings
@@ -45,7 +45,7 @@ class Reflexes:
     def __init__(self, settings, reader, say):
         self.settings = settings
         self.say = say
-        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS)
+        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
         self.ours = "watcher of %s" % settings["name"]
         self.deeds = Deeds(settings, self.ours, self.tell, lambda: _run_mark.read_run_mark(self.mark).holds)
         self.reader = reader
