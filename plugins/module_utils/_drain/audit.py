@@ -18,11 +18,21 @@ DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
 
 
 def tell(about, what, **details):
-    """A deed of a run. `about` is {file, run_id, who, where, host}; None where nobody wants to know."""
+    """A deed of a run. `about` is {file, run_id, who, where, host, incarnation}; None where nobody wants to know.
+
+    `incarnation` is that of the document which the run has read last on this host.
+    """
     if not about:
         return False
-    by = {key: about.get(key) for key in ("host", "who", "where")}
-    return write(about.get("file"), what, time.time(), by="run %s" % about.get("run_id"), **dict(by, **details))
+    known = {key: about.get(key) for key in ("host", "who", "where")}
+    if about.get("incarnation") is not None:
+        known["incarnation"] = about["incarnation"]
+    return write(about.get("file"), what, time.time(), by="run %s" % about.get("run_id"), **dict(known, **details))
+
+
+def having_read(about, incarnation):
+    """The same after a document was read on the host itself."""
+    return about if not about or incarnation is None else dict(about, incarnation=incarnation)
 
 
 def write(path, what, now, **details):
@@ -48,6 +58,6 @@ def write(path, what, now, **details):
 
 
 def _is_torn(descriptor):
-    """Whether the last line has no end, as the disk was full or the machine went down: the next one is not joined to it."""
+    """Whether the last line has no end, as the disk was full or the machine went down. The next is not joined to it."""
     size = os.fstat(descriptor).st_size
     return bool(size) and os.pread(descriptor, 1, size - 1) != b"\n"

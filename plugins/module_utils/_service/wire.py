@@ -46,6 +46,6 @@ class TimedOut(Exception):
 
 
 class TooLarge(Exception):
-    """The answer's body is larger than any event document. `status` is what the answer began with, where that is known."""
+    """The answer's body is larger than any event document. `status` is that of the answer, where it is known."""
 
     status = None

@@ -4,8 +4,8 @@
 """One reading after another, each a single try: what came is good and new, good and the same, or a problem.
 
 A problem never ends the watch, and never counts as "no events": what was read last stays. In place of pauses that grow
-there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls grow: one
-that hangs may hang for good, and the next one gets through.
+there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls grow:
+one that hangs may hang for good, and the next one gets through.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer. A watcher keeps it in memory for months:
 it imports nothing large.

@@ -170,6 +170,8 @@ class Reflexes:
         return left
 
     def tell(self, what, **details):
+        if self.reader.document is not None:
+            details.setdefault("incarnation", self.reader.document["document_incarnation"])
         details = dict(details, by=self.ours, host=self.settings["name"])
         _audit.write(self.settings["audit_file"], what, time.time(), **details)
         self.say("%s: %s" % (what, json.dumps(details, sort_keys=True)))

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP over TLS, for the receivers of notices. Who they are is judged as the system does it, or by the user's own CA alone.
+"""HTTP over TLS, for the receivers of notices. They are trusted as the system does it, or by the user's own CA alone.
 
-This file runs on the managed host: standard library only, Python 3.6 or newer. Only a process that sends a notice imports
-it: that costs 20 ms.
+This file runs on the managed host: standard library only, Python 3.6 or newer. Only a process that sends a notice
+imports it: that costs 20 ms.
 """
 
 import os
@@ -53,7 +53,7 @@ class TlsTransport(SocketTransport):
 
 
 def folder_by_hash():
-    """The system's folder of CAs, if it is kept so that one of them can be found. None where a file was named for all."""
+    """The system's folder of CAs, if one of them can be found there by itself. None where a file was named for all."""
     paths = ssl.get_default_verify_paths()
     if os.environ.get(paths.openssl_cafile_env) or not paths.capath:
         return None

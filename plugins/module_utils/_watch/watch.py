@@ -79,7 +79,8 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
             if complaint not in self._failed:
                 self._failed.add(complaint)
-                say("%s: %s" % (complaint, getattr(error, "strerror", None) or "%s: %s" % (type(error).__name__, error)))
+                reason = getattr(error, "strerror", None) or "%s: %s" % (type(error).__name__, error)
+                say("%s: %s" % (complaint, reason))
         else:
             self._failed.discard(complaint)
 

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service that takes requests and does not answer: the status and the signs of life go on, and news is seen soon after."""
+"""A service that takes requests and does not answer: status and signs of life go on, and news is seen soon after."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
@@ -100,7 +101,7 @@ class World:
 
 
 def gaps(moments):
-    return [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    return [later - earlier for earlier, later in itertools.pairwise(moments)]
 
 
 def test_after_a_hang_news_is_seen_within_one_call(tmp_path):

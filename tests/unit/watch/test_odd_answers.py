@@ -9,6 +9,7 @@ import errno
 import json
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
@@ -88,15 +89,14 @@ def service():
 def watch(tmp_path, service):
     given = {"name": "h", "status_file": str(tmp_path / "status.json"), "journal": str(tmp_path / "journal.json")}
     settings = {**_settings.DEFAULTS, **given, "metrics_file": str(tmp_path / "azure.prom")}
-    transport = SocketTransport("http://127.0.0.1:%d" % service.listener.getsockname()[1])
+    transport = SocketTransport(f"http://127.0.0.1:{service.listener.getsockname()[1]}")
     found = _watch.Watch(settings, Reader([transport], "2020-07-01", "web-0"), Others(), Others())
     found.look()
     return found
 
 
 def status_of(watch):
-    with open(watch.status_file.path, encoding="utf-8") as status:
-        return json.load(status)
+    return json.loads(Path(watch.status_file.path).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,7 @@ def test_a_field_that_says_nothing_does_not_keep_back_the_event(service, watch, 
     assert status["document_incarnation"] == 2
     assert [event["id"] for event in status["events"]] == ["A1"]
     assert status["watcher"]["problem"] is None
-    with open(watch.metrics_file.path, encoding="utf-8") as metrics:
-        assert "azure_maintenance_events{" in metrics.read()
+    assert "azure_maintenance_events{" in Path(watch.metrics_file.path).read_text(encoding="utf-8")
 
 
 def test_what_nobody_has_thought_of_is_a_problem_and_not_the_end(service, watch, monkeypatch, capsys):
