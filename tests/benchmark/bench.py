@@ -54,6 +54,7 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "first": roll_of_many.until_the_first_drain,
     "thousand": roll_of_many.a_thousand_vms,
     "watcher": watcher.resident,
+    "notices": watcher.notices,
     "growth": watcher.growth,
     "events": event_source.two_thousand_watchers,
     "reflex": reflex_latency.until_the_first_step,

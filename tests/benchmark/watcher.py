@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import http.server
 import os
+import resource
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -25,6 +27,7 @@ from watcher_process import Watcher
 PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable
 SECONDS = int(os.environ.get("WATCHER_SECONDS", "600"))
 MANY = 100_000
+NOTICES = 20
 CURL_LOOP = 'while true; do curl -sf -H Metadata:true "$1" >/dev/null; sleep 1; done'
 # The program's own parts, without its pauses.
 WITHOUT_PAUSES = """
@@ -76,6 +79,55 @@ def resident(folder: Path, _repeats: int) -> list[Figure]:
     ]
 
 
+def notices(folder: Path, _repeats: int) -> list[Figure]:
+    """One process for each notice, by the way that it takes. What the system trusts is a folder, or one large file."""
+    key, own, trusted = _certificates(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own, key)
+    figures = []
+    with _receiver() as plain, _receiver(context) as secure:
+        ways: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+            "over plain HTTP": ({"url": plain}, {}),
+            "over TLS, ca_file": ({"url": secure, "ca_file": str(own)}, {}),
+            "over TLS, the system's folder of CAs": ({"url": secure}, {"SSL_CERT_DIR": str(trusted)}),
+        }
+        for way, (address, environment) in ways.items():
+            watcher = Watcher(folder / way.replace(" ", "-"), "http://127.0.0.1:1", python=PYTHON, notify=[address])
+            spent = _by_processes(
+                [PYTHON, "-I", "-S", str(watcher.program), "--notify", str(watcher.config)], environment
+            )
+            figures.append(Figure(f"processor time of a notice {way}", "60 ms", 60, spent, " ms"))
+    return figures
+
+
+def _certificates(folder: Path) -> tuple[Path, Path, Path]:
+    """A key, its certificate, and a folder in which OpenSSL finds that one beside all that the system trusts."""
+    key, own, trusted = folder / "key.pem", folder / "own.pem", folder / "trusted"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(own)]
+    subprocess.run(command, check=True, capture_output=True)
+    trusted.mkdir()
+    for path in Path("/etc/ssl/certs").glob("*.[0-9]"):
+        (trusted / path.name).symlink_to(path)
+    asked = ["openssl", "x509", "-in", str(own), "-noout", "-hash"]
+    name = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+    (trusted / f"{name}.0").symlink_to(own)
+    return key, own, trusted
+
+
+def _by_processes(command: list[str], environment: dict[str, str]) -> list[float]:
+    """Milliseconds of processor time of each; the first one, which compiles, is left out."""
+    spent = []
+    # Where the machine of the bench names a file of its own, the folder would not be looked at.
+    surroundings = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"} | environment
+    for sequence in range(NOTICES + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*command, "0", "changed", str(sequence)], check=True, env=surroundings)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    return spent[1:]
+
+
 def growth(folder: Path, _repeats: int) -> list[Figure]:
     with _answering(b'{"DocumentIncarnation": 1, "Events": []}') as endpoint:
         watcher = Watcher(folder, endpoint, python=PYTHON)
@@ -90,7 +142,7 @@ _notices: list[bytes] = []
 
 
 @contextlib.contextmanager
-def _receiver() -> Iterator[str]:
+def _receiver(tls: ssl.SSLContext | None = None) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             _notices.append(self.rfile.read(int(self.headers["Content-Length"])))
@@ -101,9 +153,11 @@ def _receiver() -> Iterator[str]:
             return
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}/"
     finally:
         server.shutdown()
 

@@ -61,6 +61,8 @@ def json_object(body, what):
         data = json.loads(body)
     except ValueError as error:
         raise BadReading("%s is not JSON (%s): %r" % (what, error, body[:120])) from None
+    except RecursionError:
+        raise BadReading("%s is nested too deeply" % what) from None
     if not isinstance(data, dict):
         raise BadReading("%s is not a JSON object: %r" % (what, body[:120]))
     return data

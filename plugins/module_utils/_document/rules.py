@@ -24,12 +24,12 @@ class BadRules(ValueError):
     """The rules can't be used. The text is for the user and names the rule and the key."""
 
 
-def read_rules(rules, variable, actions, example, flags=()):
-    """The rules of a variable, checked. Raises BadRules."""
+def read_rules(rules, variable, actions, example, flags=(), default=None):
+    """The rules of a variable, checked. `default` is the action of a rule without one. Raises BadRules."""
     if not isinstance(rules, (list, tuple)):
         raise BadRules("%s must be a list of rules, not %s" % (variable, _shown(rules)))
     return [
-        _rule(raw, number, "Rule %d of %s" % (number, variable), actions, example, flags)
+        _rule(raw, number, "Rule %d of %s" % (number, variable), actions, example, flags, default)
         for number, raw in enumerate(rules, start=1)
     ]
 
@@ -50,14 +50,14 @@ def why(rule, event):
     return "%s: %s" % (called, ", ".join(condition.words(event) for condition in rule.conditions))
 
 
-def _rule(raw, number, where, actions, example, flags):
+def _rule(raw, number, where, actions, example, flags, default):
     if not isinstance(raw, Mapping):
         raise BadRules("%s must be a mapping such as %s, not %s" % (where, example, _shown(raw)))
     for key in raw:
         if key not in CONDITIONS and key not in ("name", "action") and key not in flags:
             known = ", ".join(["action", "name"] + list(flags) + list(CONDITIONS))
             raise BadRules("%s has a key that is not known, %s; known are %s" % (where, _shown(key), known))
-    action = raw.get("action")
+    action = raw.get("action", default)
     if action not in actions:
         said = "not %s" % _shown(action) if "action" in raw else "but there is none"
         wanted = "%s or %s" % (", ".join(actions[:-1]), actions[-1])

@@ -25,7 +25,7 @@ def statuses_in(text):
             if found.get(event_id) != "Started":
                 found[event_id] = status
         return found
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise NotUnderstood("What the service answered is no event document") from None
 
 
@@ -33,7 +33,7 @@ def incarnation_of(text):
     """Which document it is, or None."""
     try:
         found = json.loads(text)["DocumentIncarnation"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return found if isinstance(found, int) else None
 

@@ -20,11 +20,19 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
+# The years that four digits can write. Beyond them no text can be made of a time again.
+_FIRST, _LAST = -62135596800.0, 253402300799.0
+
+
 def timestamp(value):
     """Seconds since the epoch, from any of the forms in which Azure writes times, or None."""
     if not isinstance(value, str) or not value.strip():
         return None
-    text = value.strip()
+    moment = _read(value.strip())
+    return moment if moment is not None and _FIRST <= moment <= _LAST else None
+
+
+def _read(text):
     iso = _ISO_TIME.match(text)
     if iso:
         year, month, day, hour, minute, second = (int(part or 0) for part in iso.groups()[:6])
@@ -71,5 +79,5 @@ def _unusual(text):
     try:
         parts = email.utils.parsedate_tz(text)
         return None if parts is None else float(email.utils.mktime_tz(parts))
-    except (ValueError, OverflowError, TypeError):
+    except (ValueError, IndexError, OverflowError, TypeError):
         return None

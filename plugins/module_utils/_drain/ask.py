@@ -6,6 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import UNREAD, Refused
 from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
 from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
@@ -13,10 +14,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_
 
 
 def check_that_events_are_shown(fence, transport=SocketTransport, discovered_endpoints=None):
-    """One request, which may take no longer than what the run knows is good for."""
+    """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
         answers = _reading.read(request, transport, discovered_endpoints)
     except _patience.ImdsError as error:
         raise Refused(UNREAD, "It is not known whether the event is still there. %s" % error) from None
     fence.check_events(answers["events"]["body"])
+    return incarnation_of(answers["events"]["body"])

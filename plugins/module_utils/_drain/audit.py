@@ -18,11 +18,21 @@ DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
 
 
 def tell(about, what, **details):
-    """A deed of a run. `about` is {file, run_id, who, where, host}; None where nobody wants to know."""
+    """A deed of a run. `about` is {file, run_id, who, where, host, incarnation}; None where nobody wants to know.
+
+    `incarnation` is that of the document which the run has read last on this host.
+    """
     if not about:
         return False
-    by = {key: about.get(key) for key in ("host", "who", "where")}
-    return write(about.get("file"), what, time.time(), by="run %s" % about.get("run_id"), **dict(by, **details))
+    known = {key: about.get(key) for key in ("host", "who", "where")}
+    if about.get("incarnation") is not None:
+        known["incarnation"] = about["incarnation"]
+    return write(about.get("file"), what, time.time(), by="run %s" % about.get("run_id"), **dict(known, **details))
+
+
+def having_read(about, incarnation):
+    """The same after a document was read on the host itself."""
+    return about if not about or incarnation is None else dict(about, incarnation=incarnation)
 
 
 def write(path, what, now, **details):
@@ -35,13 +45,19 @@ def write(path, what, now, **details):
     if not path:
         return False
     try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
         try:
             # One write, so that lines of two processes never mix.
-            os.write(descriptor, line.encode("utf-8") + b"\n")
+            data = (b"\n" if _is_torn(descriptor) else b"") + line.encode("utf-8") + b"\n"
+            return os.write(descriptor, data) == len(data)
         finally:
             os.close(descriptor)
     except OSError:
         return False
-    return True
+
+
+def _is_torn(descriptor):
+    """Whether the last line has no end, as the disk was full or the machine went down. The next is not joined to it."""
+    size = os.fstat(descriptor).st_size
+    return bool(size) and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -42,7 +42,8 @@ class MarkedApproval:
         """Write down that the approval of what this document shows begins, if the fence allows it."""
         self.journal.fence.check_events(document)
         self.journal.take(self._marked)
-        self.tell("approval begins", incarnation=incarnation_of(document))
+        self.audit = _audit.having_read(self.audit, incarnation_of(document))
+        self.tell("approval begins")
 
     def tell(self, what, **details):
         """A line in the record of this host."""

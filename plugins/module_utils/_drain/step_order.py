@@ -10,6 +10,7 @@ import contextlib
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import newly_confirmed, with_confirmed
@@ -112,7 +113,8 @@ def _opened(order, runner):
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
         if journal.asks_for_events():
-            _ask.check_that_events_are_shown(journal.fence, **runner.here.service)
+            incarnation = _ask.check_that_events_are_shown(journal.fence, **runner.here.service)
+            runner.audit = _audit.having_read(runner.audit, incarnation)
         events, before = order["open"]["events"], runner.journal.read() or {}
         boot = runner.here.clock.boot_id()
         data = journal.take(lambda data: begun(data, events, runner.run_id, boot, utc_now()))

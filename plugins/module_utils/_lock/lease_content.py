@@ -122,7 +122,12 @@ def _check(found, types):
 
 
 def _check_number(found):
-    if not isinstance(found, (int, float)) or isinstance(found, bool) or not math.isfinite(found):
+    try:
+        is_number = isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
+    except OverflowError:
+        # A whole number of hundreds of digits.
+        is_number = False
+    if not is_number:
         raise ValueError("no number")
 
 

@@ -50,7 +50,11 @@ def endpoint_of_lease(text, now):
 
 def _is_expired(lease, now):
     expiry = _DHCLIENT_EXPIRY.search(lease)  # "expire 0 never;" does not match
-    return bool(expiry) and calendar.timegm(tuple(int(part) for part in expiry.groups())) < now
+    try:
+        return bool(expiry) and calendar.timegm(tuple(int(part) for part in expiry.groups())) < now
+    except (ValueError, OverflowError):
+        # A date that there is not: no lease to build on.
+        return True
 
 
 def discovered_endpoints(root="/", now=None):

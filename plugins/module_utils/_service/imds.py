@@ -133,5 +133,5 @@ def approve(
 def _is_json_object(text):
     try:
         return isinstance(json.loads(text), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -19,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.wire im
     NotResolved,
     TimedOut,
     TooLarge,
+    number_in,
 )
 
 # Nobody answers a connection on a machine that is not an Azure VM: do not spend the notice on that.
@@ -240,12 +241,13 @@ def retry_after(headers):
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
-    if value.isdigit():
-        return int(value)
+    seconds = number_in(value)
+    if seconds is not None:
+        return seconds
     # Imported where it is needed, which is rarely: it is large.
     import email.utils
 
     try:
         return max(0, email.utils.mktime_tz(email.utils.parsedate_tz(value)) - time.time())
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         return None

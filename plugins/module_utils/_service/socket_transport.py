@@ -18,10 +18,13 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.wire im
     NotResolved,
     TimedOut,
     TooLarge,
+    number_in,
 )
 
 LARGEST_HEAD = 64 * 1024
 PIECE = 64 * 1024
+# Who waits for an answer gets to do other things so often.
+SECONDS_BETWEEN_BREATHS = 1.0
 
 
 class Stale(Broken):
@@ -29,7 +32,10 @@ class Stale(Broken):
 
 
 class SocketTransport:
-    """`keep`: the connection is kept for the next request, where the service allows it."""
+    """`keep`: the connection is kept for the next request, where the service allows it.
+
+    `meanwhile` is called about once a second while an answer is waited for, and is not to raise anything.
+    """
 
     USUAL_PORT = 80
 
@@ -37,6 +43,7 @@ class SocketTransport:
         self.endpoint = endpoint
         self.keep = keep
         self.host, self.port = address_of(endpoint)
+        self.meanwhile = None
         self._kept = None
 
     def send(self, method, target, body, headers, connect_seconds, seconds):
@@ -76,7 +83,7 @@ class SocketTransport:
             raise NotAccepted(error.strerror or str(error)) from None
 
     def _exchange(self, connection, request, deadline, is_kept=False):
-        incoming = _Incoming(connection, deadline)
+        incoming = _Incoming(connection, deadline, self.meanwhile)
         may_keep = False
         try:
             connection.settimeout(_left(deadline))
@@ -122,19 +129,34 @@ def answer_in(content, at):
 class _Incoming:
     """The bytes of one answer, as they come, until a deadline."""
 
-    def __init__(self, connection, deadline):
+    def __init__(self, connection, deadline, meanwhile=None):
         self.connection = connection
         self.deadline = deadline
+        self.meanwhile = meanwhile
+        self.next_breath = time.monotonic() + SECONDS_BETWEEN_BREATHS if meanwhile else deadline
         self.waiting = b""
         self.has_begun = False
 
     def more(self):
         """Whether something came; False at the end of the connection."""
-        self.connection.settimeout(_left(self.deadline))
-        piece = self.connection.recv(PIECE)
+        piece = self._next_piece()
         self.has_begun = self.has_begun or bool(piece)
         self.waiting += piece
         return bool(piece)
+
+    def _next_piece(self):
+        while True:
+            left = _left(self.deadline)
+            if self.meanwhile and time.monotonic() >= self.next_breath:
+                self.meanwhile()
+                self.next_breath = time.monotonic() + SECONDS_BETWEEN_BREATHS
+                left = _left(self.deadline)
+            self.connection.settimeout(min(left, SECONDS_BETWEEN_BREATHS) if self.meanwhile else left)
+            try:
+                return self.connection.recv(PIECE)
+            except socket.timeout:
+                # Either the next breath or, as told above, the end.
+                continue
 
     def until(self, end, at_most, complaint):
         """What comes before `end`."""
@@ -176,24 +198,35 @@ def _answer(incoming):
         if status >= 200:
             break
     closes = version != "HTTP/1.1" or "close" in fields.get("connection", "").lower()
+    try:
+        content, may_follow = _body(incoming, status, fields)
+    except TooLarge as problem:
+        problem.status = status
+        raise
+    return status, fields, content, may_follow and not closes
+
+
+def _body(incoming, status, fields):
+    """What comes after the headers, and whether its end can be told from the beginning of another answer."""
     if status in (204, 304):
-        return status, fields, b"", not closes
+        return b"", True
     if "chunked" in fields.get("transfer-encoding", "").lower():
-        return status, fields, _chunks(incoming), not closes
+        return _chunks(incoming), True
     if "content-length" not in fields:
-        return status, fields, incoming.rest(), False
+        return incoming.rest(), False
     length = _number(fields["content-length"], 10)
     if length > LARGEST_BODY:
         raise TooLarge()
     content = incoming.exactly(length)
     # Bytes that nobody has asked for: what follows would not be the answer to the next request.
-    return status, fields, content, not closes and not incoming.waiting
+    return content, not incoming.waiting
 
 
 def _head(text):
     lines = text.split("\r\n")
     words = lines[0].split(None, 2)
-    if len(words) < 2 or not words[0].startswith("HTTP/1.") or not (len(words[1]) == 3 and words[1].isdigit()):
+    status = number_in(words[1]) if len(words) > 1 and len(words[1]) == 3 else None
+    if status is None or not words[0].startswith("HTTP/1."):
         raise Broken("not HTTP: %r" % lines[0][:80])
     fields = {}
     for line in lines[1:]:
@@ -203,7 +236,7 @@ def _head(text):
             raise Broken("two lengths of one body")
         if colon:
             fields[name] = value.strip()
-    return words[0], int(words[1]), fields
+    return words[0], status, fields
 
 
 def _chunks(incoming):
@@ -224,10 +257,7 @@ def _chunks(incoming):
 
 
 def _number(text, base):
-    try:
-        number = int(text.strip(), base)
-    except ValueError:
-        raise Broken("no length: %r" % text[:40]) from None
-    if number < 0:
+    number = number_in(text, base)
+    if number is None:
         raise Broken("no length: %r" % text[:40])
     return number

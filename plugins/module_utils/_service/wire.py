@@ -15,6 +15,19 @@ LARGEST_BODY = 1024 * 1024
 
 Answer = collections.namedtuple("Answer", "status headers body at")
 
+# int() would also take signs, underscores and the digits of other scripts, and isdigit() what int() does not.
+_DIGITS = {10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
+# What is longer is no number of seconds or bytes, and newer Pythons refuse to read thousands of digits.
+LONGEST_NUMBER = 18
+
+
+def number_in(text, base=10):
+    """The number that a header writes, or None."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_NUMBER or not _DIGITS[base].issuperset(text):
+        return None
+    return int(text, base)
+
 
 class NotResolved(Exception):
     """The endpoint's name has no address."""
@@ -33,4 +46,6 @@ class TimedOut(Exception):
 
 
 class TooLarge(Exception):
-    """The answer's body is larger than any event document."""
+    """The answer's body is larger than any event document. `status` is that of the answer, where it is known."""
+
+    status = None

@@ -41,7 +41,11 @@ class Notices:
             if reason:
                 self._sequence += 1
                 words = [str(address.number), reason, str(self._sequence)]
-                address.has_begun(self._start(self._command + words), now)
+                try:
+                    address.has_begun(self._start(self._command + words), now)
+                except OSError:
+                    # There are too many processes, or too little memory: as if the receiver had not been there.
+                    address.could_not_begin(reason, now)
 
     def stop(self):
         for address in self._addresses:
@@ -78,6 +82,10 @@ class _Address:
 
     def has_begun(self, child, now):
         self.child, self.child_began, self.child_reason, self.pending = child, now, self.pending or "heartbeat", None
+
+    def could_not_begin(self, reason, now):
+        self.child_reason = reason
+        self._failed(now)
 
     def note_end(self, now):
         code = self.child.exit_code() if self.child else None

@@ -12,7 +12,7 @@ import sys
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL, USUAL_CALL, Reader
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import (
     BadSettings,
@@ -55,7 +55,8 @@ def _react(path, only_return):
     from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
 
     settings = read_reflex_settings(path)
-    reader = _reader(settings, keep=False)
+    # The watcher has started this after a good reading: the service is awake.
+    reader = _reader(settings, keep=False, first_call=USUAL_CALL)
     return _reflex.give_back(settings, reader, say) if only_return else _reflex.main(settings, reader, say)
 
 
@@ -66,7 +67,7 @@ def _end(_number, _frame):
     raise SystemExit(0)
 
 
-def _reader(settings, keep=True):
+def _reader(settings, keep=True, first_call=LONGEST_CALL):
     endpoints = [settings["endpoint"]]
     if endpoints == ["auto"]:
         # Imported where it is needed, which is rarely: it is large.
@@ -74,4 +75,4 @@ def _reader(settings, keep=True):
 
         endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
     transports = [SocketTransport(endpoint, keep=keep) for endpoint in endpoints]
-    return Reader(transports, settings["api_version"], settings["vm_name"])
+    return Reader(transports, settings["api_version"], settings["vm_name"], first_call=first_call)

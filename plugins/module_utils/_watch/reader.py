@@ -4,7 +4,8 @@
 """One reading after another, each a single try: what came is good and new, good and the same, or a problem.
 
 A problem never ends the watch, and never counts as "no events": what was read last stays. In place of pauses that grow
-there is the interval of the watch, which the service allows for; it asks for more by Retry-After.
+there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls grow:
+one that hangs may hang for good, and the next one gets through.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer. A watcher keeps it in memory for months:
 it imports nothing large.
@@ -29,7 +30,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.targets
     events_target,
 )
 
-# The first call ever may take two minutes. Later ones that hang are given up sooner, as the next may get through.
+# The first call ever may take two minutes. After a good reading they are given up sooner, as the next may get through.
 LONGEST_CALL = 130
 USUAL_CALL = 10
 # Whatever Retry-After says: an update of the service takes 70 seconds.
@@ -40,9 +41,12 @@ LONGEST_PAUSE_WHO = 60
 
 
 class Reader:
-    """`transports` are the ways to the service, one for each endpoint that it may have; the first good one stays."""
+    """`transports` are the ways to the service, one for each endpoint that it may have; the first good one stays.
 
-    def __init__(self, transports, api_version, vm_name=None, clock=time.monotonic):
+    `first_call`: how long a call may take until there was a good reading.
+    """
+
+    def __init__(self, transports, api_version, vm_name=None, clock=time.monotonic, first_call=LONGEST_CALL):
         self.transports = list(transports)
         self.clock = clock
         # What was read last, and when, as seconds since the epoch.
@@ -57,13 +61,26 @@ class Reader:
         self.failures = 0
         self._body = None
         self._versions = list(reversed(API_VERSIONS)) if api_version == AUTO else [api_version]
-        self._call_seconds = LONGEST_CALL
+        self._call_seconds = first_call
         self._not_before = None
         self._ask_who_at = None
         self._pause_who = FIRST_PAUSE_WHO
 
+    def while_waiting(self, meanwhile):
+        """Have this called about once a second while an answer is waited for."""
+        for transport in self.transports:
+            transport.meanwhile = meanwhile
+
     def read(self):
         """One try. Returns whether there is another document than before."""
+        try:
+            return self._read()
+        except Exception as error:  # noqa: BLE001 - whatever came: the last good reading stays, and the watch goes on
+            self._note("What came could not be understood (%s: %s)" % (type(error).__name__, str(error)[:200]))
+            self._try_another_endpoint()
+            return False
+
+    def _read(self):
         if self._not_before is not None and self.clock() < self._not_before:
             return False
         self._not_before = None
@@ -110,8 +127,6 @@ class Reader:
             document = parse_document(answer.body.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise BadReading("The event document is not text in UTF-8") from None
-        except RecursionError:
-            raise BadReading("The event document is nested too deeply") from None
         is_new = document != self.document
         self._body, self.document = answer.body, document
         return is_new
@@ -119,8 +134,6 @@ class Reader:
     def _failed(self, outcome):
         verdict = outcome.verdict
         self._note(complaint_about(self.transports[0].endpoint, "GET", events_target(self._versions[0]), verdict))
-        if verdict.kind == "timed_out":
-            self._call_seconds = min(LONGEST_CALL, 2 * self._call_seconds)
         if outcome.asked_to_wait:
             self._not_before = self.clock() + min(LONGEST_PAUSE, outcome.asked_to_wait)
         if outcome.answer is not None and outcome.answer.status == 400 and len(self._versions) > 1:
@@ -144,9 +157,11 @@ class Reader:
     def _find_out_who(self):
         if self.knows_who() or (self._ask_who_at is not None and self.clock() < self._ask_who_at):
             return
+        # News must not wait for this, so that a call is short at first as well.
+        seconds = min(USUAL_CALL, self._pause_who)
         self._ask_who_at = self.clock() + self._pause_who
         self._pause_who = min(LONGEST_PAUSE_WHO, 2 * self._pause_who)
-        outcome = self._ask(INSTANCE_TARGET, USUAL_CALL)
+        outcome = self._ask(INSTANCE_TARGET, seconds)
         if outcome.verdict.kind is None:
             try:
                 self.identity = parse_identity(outcome.answer.body.decode("utf-8-sig"))

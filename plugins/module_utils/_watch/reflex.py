@@ -28,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds imp
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import owner_name
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import told_beside, trigger_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, steps_to_do
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL, steps_to_do
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.sightings import Sightings
@@ -46,7 +46,7 @@ class Reflexes:
     def __init__(self, settings, reader, say):
         self.settings = settings
         self.say = say
-        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS)
+        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
         self.ours = owner_name(settings["name"])
         self.deeds = Deeds(settings, self.ours, self.tell, lambda: _run_mark.read_run_mark(self.mark).holds)
         self.reader = reader
@@ -172,6 +172,8 @@ class Reflexes:
         return left
 
     def tell(self, what, **details):
+        if self.reader.document is not None:
+            details.setdefault("incarnation", self.reader.document["document_incarnation"])
         details = dict(details, by=self.ours, host=self.settings["name"])
         _audit.write(self.settings["audit_file"], what, time.time(), **details)
         self.say("%s: %s" % (what, json.dumps(details, sort_keys=True)))

@@ -76,6 +76,6 @@ class ReflexStarter:
                     data = json.loads(told.read(100000).decode("utf-8"))
                 self._read = [str(text) for text in data["left_for_a_run"]], int(data["approvals"])
                 self._read_of = changed
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return [], 0
         return self._read

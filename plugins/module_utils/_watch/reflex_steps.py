@@ -13,6 +13,8 @@ import json
 MARK_SIGN = "\u2063"
 # Letters of both cases, so that a filter such as `lower` is noticed.
 MARK = MARK_SIGN + "Event.%s" + MARK_SIGN
+# The action of a rule that names none.
+TELL = "tell"
 # More keys that a rule may have.
 FLAGS = ("past_others",)
 KEYS = (

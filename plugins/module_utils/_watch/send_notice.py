@@ -55,41 +55,26 @@ def send(address, name, body, now):
     target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     try:
         transport = _transport(parts, address.get("ca_file"))
-        answer = transport.send("POST", target, body, headers_of(address, name, body, now), SECONDS, SECONDS)
+        status = transport.send("POST", target, body, headers_of(address, name, body, now), SECONDS, SECONDS).status
     except (NotResolved, NotAccepted, Broken) as problem:
         raise NotTold(str(problem)) from None
     except TimedOut:
         raise NotTold("no answer in %d s" % SECONDS) from None
-    except TooLarge:
-        return
-    if not 200 <= answer.status <= 299:
-        raise NotTold("it answered %d" % answer.status)
+    except TooLarge as problem:
+        # What else it says is of no interest.
+        status = problem.status
+    if not 200 <= status <= 299:
+        raise NotTold("it answered %d" % status)
 
 
 def _transport(parts, ca_file):
     host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
     if parts.scheme == "http":
         return SocketTransport("http://%s:%d" % (host, parts.port or 80))
-    return _tls_transport(ca_file)("https://%s:%d" % (host, parts.port or 443))
-
-
-def _tls_transport(ca_file):
     # It costs 20 ms, which an address without TLS need not pay.
-    import ssl
+    from ansible_collections.maintenance.azure.plugins.module_utils._watch.tls_transport import TlsTransport
 
-    class TlsTransport(SocketTransport):
-        USUAL_PORT = 443
-
-        def _connected(self, connect_seconds):
-            connection = super(TlsTransport, self)._connected(connect_seconds)
-            try:
-                context = ssl.create_default_context(cafile=ca_file)
-                return context.wrap_socket(connection, server_hostname=self.host)
-            except OSError as error:
-                connection.close()
-                raise NotAccepted("TLS: %s" % (error.strerror or error)) from None
-
-    return TlsTransport
+    return TlsTransport("https://%s:%d" % (host, parts.port or 443), ca_file)
 
 
 def main(settings, number, reason, sequence, say):

@@ -25,7 +25,8 @@ class SharedFile:
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             try:
                 os.fchmod(descriptor, 0o644)
-                data = text.encode("utf-8")
+                # Half of a pair in a name of Azure's is no reason to keep back the rest.
+                data = text.encode("utf-8", "backslashreplace")
                 while data:
                     data = data[os.write(descriptor, data) :]
             finally:

@@ -38,6 +38,8 @@ class Watch:
         self._said = None
         self._told = None
         self._told_version = None
+        self._failed = set()
+        reader.while_waiting(self._go_on)
 
     def run(self):
         """Until somebody ends it. The status goes with it: one that nobody keeps up to date says nothing."""
@@ -62,22 +64,36 @@ class Watch:
         """One reading, and what follows from it."""
         is_new = self.reader.read()
         self._say_what_changed()
+        self._go_on(is_new)
+
+    def _go_on(self, is_new=False):
+        """All but the reading, also while one takes its time. Nothing in here ends the watch, or the rest of it."""
         condition = self.condition()
         if self.reader.document is not None:
             # First of all: seconds count.
-            self._start_reflexes(is_new, condition["drained"] or bool(self.reader.document["events"]))
+            is_pending = condition["drained"] or bool(self.reader.document["events"])
+            self._try("The reflexes could not be started", lambda: self.reflexes.go_on(is_new, is_pending))
+        self._try("The status could not be written", lambda: self._keep_up_to_date(is_new, condition))
+        self._try("Notices could not be sent", lambda: self.notices.go_on(is_new))
+
+    def _try(self, complaint, deed):
+        """A full disk or a table of processes that is full pass. It is said once, and not with each try."""
+        try:
+            deed()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
+            if complaint not in self._failed:
+                self._failed.add(complaint)
+                reason = getattr(error, "strerror", None) or "%s: %s" % (type(error).__name__, error)
+                say("%s: %s" % (complaint, reason))
+        else:
+            self._failed.discard(complaint)
+
+    def _keep_up_to_date(self, is_new, condition):
         what_is_said = (condition, self.reader.knows_who())
         is_due = self._written_at is None or self.clock() - self._written_at >= SECONDS_BETWEEN_STATUSES
         if is_new or is_due or what_is_said != self._said:
             self._write(condition)
             self._said, self._written_at = what_is_said, self.clock()
-        self.notices.go_on(is_new)
-
-    def _start_reflexes(self, is_new, is_pending):
-        try:
-            self.reflexes.go_on(is_new, is_pending)
-        except OSError as error:
-            say("The reflexes could not be started: %s" % (error.strerror or error))
 
     def condition(self):
         """What the status says of the watcher itself."""
@@ -128,5 +144,9 @@ class Watch:
 
 
 def say(sentence):
-    sys.stderr.write(" ".join(sentence.split()) + "\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(" ".join(sentence.split()) + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        # Nobody listens any more, or the disk of the log is full: no reason to end.
+        return

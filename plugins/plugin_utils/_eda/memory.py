@@ -55,7 +55,7 @@ def take_up(ledger: Ledger, kept: t.Any, now: Now, endpoints: t.Container[str] =
     try:
         hosts = [_host(name, about, now) for name, about in kept["hosts"].items() if is_name(name) or name in endpoints]
         events = [_event(about, {host.name for host in hosts}) for about in kept["events"]]
-    except (KeyError, TypeError, AttributeError, BadReading) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError, BadReading) as error:
         raise ValueError(f"it is damaged: {error!r}") from None
     for host in hosts:
         ledger.restore_host(host)

@@ -52,7 +52,12 @@ def whole(value: t.Any) -> int:
 
 
 def number(value: t.Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    try:
+        is_number = not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:
+        # A whole number of hundreds of digits.
+        is_number = False
+    if not is_number:
         raise Unexpected(" is no number")
     return int(value) if isinstance(value, int) else float(value)
 

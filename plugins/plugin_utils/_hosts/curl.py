@@ -55,7 +55,7 @@ for f in {" ".join("/" + pattern for pattern in _leases.LEASE_FILES)}; do
 done
 true"""
 
-_END = re.compile(rf"{MARK} (\d+) (\d+)")
+_END = re.compile(rf"{MARK} ([0-9]{{1,18}}) ([0-9]{{1,18}})")
 _CONNECTED = re.compile(CONNECTED.encode() + rb"([\d.,]+);")
 _COMPLAINT = re.compile(rb"curl: \(\d+\) ([^\r\n]*)")
 

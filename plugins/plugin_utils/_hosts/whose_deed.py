@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.audit import DEFAULT_FILE
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
@@ -22,7 +23,17 @@ def whose_deed(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
         "who": str(own.setting("awx_user_name") or user_name()),
         "where": controller_name(),
         "host": own.host,
+        "incarnation": _document_read_last(own),
     }
+
+
+def _document_read_last(own: OwnVariables) -> int | str | None:
+    status = own.registered("maintenance_status")
+    incarnation = status.get("document_incarnation") if isinstance(status, Mapping) else None
+    if isinstance(incarnation, str):
+        # A plain one.
+        return str.__str__(incarnation)
+    return int(incarnation) if isinstance(incarnation, int) else None
 
 
 def path_of_mark(own: OwnVariables) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import BadRules, read_rules
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import ACTIONS
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL, digest_of_steps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     DONE_BY_TASKS,
     Spec,
@@ -36,7 +36,7 @@ EXAMPLE = "{type: Preempt, action: drain}"
 def reacts(rules: t.Any) -> bool:
     """Whether some rule does more than tell. Raises BadWatch."""
     try:
-        return any(rule.action != "tell" for rule in read_rules(rules, VARIABLE, ACTIONS, EXAMPLE, FLAGS))
+        return any(rule.action != TELL for rule in read_rules(rules, VARIABLE, ACTIONS, EXAMPLE, FLAGS, TELL))
     except BadRules as error:
         raise BadWatch(str(error)) from None
 

@@ -50,7 +50,9 @@ def test_the_rules_that_are_recommended_are_those_that_are_rehearsed():
     ]
     (play,) = yaml.safe_load(the_one_with("rehearse.yml", "yaml"))
     assert play["vars"]["watch_reflex"] == recommended
-    assert len(recommended) == 3
+    assert len(recommended) == 4
+    # It costs requests, which only a Preempt is worth.
+    assert [rule["type"] for rule in recommended if rule.get("past_others")] == ["Preempt"]
 
 
 def test_the_rehearsal(tmp_path):

@@ -12,8 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
 from ansible_run import inventory, play
 from patience import PATIENCE, wait_until
@@ -48,13 +50,15 @@ def role(tmp_path, simulator):
         "watch_python": sys.executable,
         "maintenance_endpoint": simulator.endpoint("web-0"),
         "watch_audit_file": str(tmp_path / "log" / "audit.jsonl"),
+        "__watch_runtime_dir": str(tmp_path / "run"),
         "__watch_unit_file": str(tmp_path / "watch.service"),
         "__watch_reflex_unit_file": str(tmp_path / "reflex.service"),
         "__watch_reflex_path_file": str(tmp_path / "reflex.path"),
         "__watch_logrotate_file": str(tmp_path / "logrotate"),
     }
 
-    def run(*arguments, tasks_from="main", code=0, **more):
+    def run(*arguments, tasks_from="main", code=0, path=None, **more):
+        surroundings = {"ANSIBLE_PIPELINING": "1", **({"PATH": path} if path else {})}
         hosts = inventory(tmp_path, {"web": {}})
         (tmp_path / "variables.json").write_text(json.dumps({**variables, **more}))
         task = {
@@ -62,7 +66,7 @@ def role(tmp_path, simulator):
             "ansible.builtin.include_role": {"name": "maintenance.azure.watch", "tasks_from": tasks_from},
         }
         words = ("-e", f"@{tmp_path / 'variables.json'}", *arguments)
-        ended = play(tmp_path, hosts, task, ANSIBLE_PIPELINING="1", arguments=words)
+        ended = play(tmp_path, hosts, task, arguments=words, **surroundings)
         assert ended.code == code, ended.output
         run.output = ended.output
         return [line["task"] for line in ended.results if line["result"].get("changed")]
@@ -89,10 +93,18 @@ def test_install_run_by_hand_and_remove(role):
         finally:
             process.terminate()
 
+    # What the reflexes leave, what a run leaves, and what a run still needs.
+    for name in ("reflex", "reflexes.json", "run.json", "azure_maintenance.prom"):
+        (role.folder / name).touch()
+    for name in ("reflex_memory.json", "reflex.lock", "run.lock"):
+        (role.folder / "var" / name).touch()
     assert role(watch_state="absent")
     assert not program.parent.exists()
-    assert not (role.folder / "etc" / "watch.json").exists()
     assert not (role.folder / "logrotate").exists()
+    left = {str(path.relative_to(role.folder)) for path in role.folder.rglob("*")}
+    ours = {path for path in left if path.split("/")[0] in ("lib", "etc", "var", "log", "run", "status.json")}
+    assert ours == {"lib", "var", "var/run.lock"}
+    assert not left & {"reflex", "reflexes.json", "run.json", "azure_maintenance.prom"}
     assert role(watch_state="absent") == []
 
 
@@ -111,6 +123,7 @@ def test_secrets_are_neither_shown_nor_readable(role):
         ({"watch_interval": 0.1}, "the service allows 5 requests a second"),
         ({"maintenance_endpoint": "https://169.254.169.254"}, "speaks plain http only"),
         ({"watch_status_file": "status.json"}, "must be an absolute path"),
+        ({"watch_manage_service": True}, "watch_user must not be root"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_done(role, variables, said):
@@ -159,6 +172,89 @@ def test_a_host_that_drains_itself_until_it_is_removed(role, simulator):
     assert deeds.read_text().splitlines() == ["Reboot", "back"]
     assert not program.exists()
     simulator.cancel("A1")
+
+
+SYSTEMCTL = """#!/bin/sh
+# Stands in for systemd: it has one more reflex that begins to drain while it is being stopped.
+case "$1" in
+show) printf 'LoadState=loaded\\nActiveState=%s\\n' "$(cat {folder}/active)" ;;
+is-enabled) echo enabled ;;
+stop) echo "$*" >>{folder}/asked; echo inactive >{folder}/active; cp -p {folder}/drained.json {journal} ;;
+start) echo "$*" >>{folder}/asked; echo active >{folder}/active ;;
+*) echo "$*" >>{folder}/asked ;;
+esac
+"""
+
+
+@pytest.fixture
+def drains_meanwhile(role):
+    """Installed with reflexes that begin to drain at the last moment. Gives the PATH, and what systemd was asked."""
+    role(watch_reflex=[{"action": "drain"}], drain_steps=[{"command": {"drain": ["true"]}}])
+    (role.folder / "reflex.path").touch()
+    tools, journal = role.folder / "tools", role.folder / "var" / "journal.json"
+    tools.mkdir()
+    kept = JournalFile(str(role.folder / "drained.json"))
+    kept.change(lambda data: begun(data, [{"id": "A1"}], "watcher of web", "b", "2026-11-17T00:00:00Z"))
+    (tools / "active").write_text("active\n")
+    (role.folder / "drained.json").rename(tools / "drained.json")
+    (tools / "systemctl").write_text(SYSTEMCTL.format(folder=tools, journal=journal))
+    (tools / "systemctl").chmod(0o755)
+    python = Path(sys.executable).parent
+    return f"{tools}:{python}:{os.environ['PATH']}", lambda: (tools / "asked").read_text().splitlines()
+
+
+@pytest.mark.parametrize("more", [{"watch_state": "absent"}, {"watch_reflex": []}], ids=["absent", "no reflexes"])
+def test_a_drain_that_begins_while_the_reflexes_are_stopped_is_seen(role, drains_meanwhile, more):
+    path, asked = drains_meanwhile
+    role(code=2, path=path, **more)
+    assert "set watch_return_to_service to true" in re.sub(r"\s+", " ", role.output)
+    # It goes on as before.
+    assert asked()[0] == "stop azure-maintenance-reflex.path"
+    assert asked()[-1] == "start azure-maintenance-reflex.path"
+    assert (role.folder / "etc" / "reflex.json").exists()
+    assert (role.folder / "reflex.path").exists()
+
+
+@pytest.mark.parametrize("reflex", [[], [{"action": "drain"}]], ids=["no reflexes", "reflexes as before"])
+def test_a_host_that_is_drained_by_the_journal_of_before_is_not_left_behind(role, reflex):
+    steps = {"drain_steps": [{"command": {"drain": ["true"]}}]}
+    role(watch_reflex=[{"action": "drain"}], **steps)
+    kept = JournalFile(str(role.folder / "var" / "journal.json"))
+    kept.change(lambda data: begun(data, [{"id": "A1"}], "watcher of web", "b", "2026-11-17T00:00:00Z"))
+    elsewhere = str(role.folder / "elsewhere" / "journal.json")
+    role(code=2, watch_reflex=reflex, drain_journal=elsewhere, **steps)
+    assert "set watch_return_to_service to true" in re.sub(r"\s+", " ", role.output)
+    assert json.loads((role.folder / "etc" / "watch.json").read_text())["journal"] == kept.path
+
+
+@pytest.fixture
+def user():
+    """The name of a user that there is not, and that there is not afterwards."""
+    name = f"watch-test-{os.getpid()}"
+    yield name
+    subprocess.run(["userdel", name], check=False, capture_output=True)
+
+
+def is_there(user):
+    return subprocess.run(["id", user], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("useradd"), reason="needs useradd")
+def test_the_user_goes_if_it_is_one_of_ours(role, user):
+    assert "Make the user of the watcher" in " ".join(role(watch_user=user))
+    assert role(watch_user=user) == []
+    assert is_there(user)
+    role(watch_user=user, watch_state="absent")
+    assert not is_there(user)
+
+
+@pytest.mark.skipif(not shutil.which("useradd"), reason="needs useradd")
+def test_a_user_that_was_there_before_stays_as_it_is(role, user):
+    subprocess.run(["useradd", "--shell", "/bin/sh", user], check=True)
+    role(watch_user=user)
+    role(watch_user=user, watch_state="absent")
+    about = subprocess.run(["getent", "passwd", user], check=True, capture_output=True, text=True).stdout
+    assert about.strip().endswith(":/bin/sh")
 
 
 def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(role, simulator):

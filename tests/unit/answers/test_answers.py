@@ -9,7 +9,13 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import checked, keyed, list_of, text
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
+    checked,
+    keyed,
+    list_of,
+    number,
+    text,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lease_parts import mark, note
@@ -88,6 +94,11 @@ def test_whatever_is_said(answer):
         found = checked(answer, getattr(shapes, half))
         assert isinstance(found, dict)
         assert not set(found) & set(FORBIDDEN)
+
+
+@pytest.mark.parametrize("odd", [10**400, float("inf"), float("nan"), True, "1"], ids=lambda odd: str(odd)[:5])
+def test_a_number_is_one_to_reckon_with(odd):
+    assert "its answer.x is no number" in checked({"changed": True, "x": odd}, keyed({"x": number}))["msg"]
 
 
 def test_a_complaint_says_where():

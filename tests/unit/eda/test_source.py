@@ -220,7 +220,14 @@ def test_hosts_outlive_a_restart_and_one_that_died_meanwhile_is_told(tmp_path):
     assert silent["hosts"] == ["web-1"]
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"version": 1, "hosts": {"a": 1}, "events": []}', '{"version": 9}'])
+ODD_HOST = {"group": "g", "vm_name": "a", "newest": [1, 0], "read_at": None, "events": {}, "drained": False}
+ODD_HOST.update(is_silent=False, odd_clock=None)
+ODD_NUMBER = json.dumps({"version": 1, "hosts": {"a": ODD_HOST}, "events": []}).replace("[1, 0]", "[1, 1e999]")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"version": 1, "hosts": {"a": 1}, "events": []}', '{"version": 9}', ODD_NUMBER]
+)
 def test_a_damaged_file_is_told_in_the_log_and_holds_up_nothing(tmp_path, content, caplog):
     (tmp_path / "state.json").write_text(content)
     with RunningSource(**QUICK, state_file=str(tmp_path / "state.json")) as source:

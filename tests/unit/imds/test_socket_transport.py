@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import Broken, TimedOut, TooLarge
+from patience import PATIENCE
 
 HEADERS = {"Metadata": "true", "Connection": "close"}
 
@@ -166,3 +168,58 @@ def test_100_continue_is_no_answer():
 )
 def test_addresses(endpoint, address):
     assert address_of(endpoint) == address
+
+
+@pytest.mark.parametrize("status", ["\u00b2\u00b2\u00b2", "+20", "2_0", "\u00b9\u00b9"])
+def test_what_only_looks_like_a_status_is_none(status):
+    answer = f"HTTP/1.1 {status} OK\r\nContent-Length: 1\r\n\r\nx".encode("latin-1")
+    with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(Broken, match="not HTTP"):
+        get(SocketTransport(endpoint))
+
+
+def test_an_answer_that_is_too_large_has_said_its_status():
+    answer = b"HTTP/1.1 302 Found\r\nContent-Length: 99999999\r\n\r\nxx"
+    with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(TooLarge) as problem:
+        get(SocketTransport(endpoint))
+    assert problem.value.status == 302
+
+
+@pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 2"], ids=["hangs", "hangs in the middle"])
+def test_while_an_answer_is_waited_for_other_things_are_done(begins):
+    with server(lambda _number, _count: begins) as (endpoint, _requests):
+        transport, breaths = SocketTransport(endpoint), []
+        transport.meanwhile = lambda: breaths.append(time.monotonic())
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            transport.send("GET", "/x", None, HEADERS, 2, 2.5)
+        assert 2.5 <= time.monotonic() - began < PATIENCE
+    assert len(breaths) == 2
+
+
+def test_an_answer_in_drops_does_not_keep_from_that_either():
+    def drops(connection):
+        for drop in response(b"done"):
+            connection.sendall(bytes([drop]))
+            time.sleep(0.04)
+
+    with dripping(drops) as endpoint:
+        transport, breaths = SocketTransport(endpoint), []
+        transport.meanwhile = lambda: breaths.append(time.monotonic())
+        assert transport.send("GET", "/x", None, HEADERS, 2, PATIENCE).body == b"done"
+    assert breaths
+
+
+@contextlib.contextmanager
+def dripping(drops):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with contextlib.suppress(OSError):
+            connection, _peer = listener.accept()
+            with connection:
+                connection.recv(65536)
+                drops(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    with listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"

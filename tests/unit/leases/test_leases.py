@@ -55,6 +55,8 @@ def dhclient(octets="a8:3f:81:10", expire="0 never"):
         (dhclient(), "168.63.129.16"),
         (dhclient(expire="4 2152/06/16 16:58:54"), "168.63.129.16"),
         (dhclient(expire="2 2015/06/16 16:58:54"), None),
+        (dhclient(expire="2 2152/13/16 16:58:54"), None),
+        (dhclient(expire="2 0000/06/16 16:58:54"), None),
         (dhclient(octets="a:0:0:1"), "10.0.0.1"),
         (dhclient(octets="a8:3f:81"), None),
         (dhclient(octets="a8:3f:81:10:20"), None),

@@ -332,6 +332,7 @@ LEASE = {**owner(), "taken_at": "2026-11-16T00:00:33Z", "boot_id": "boot-1", "co
         {**NOW, "lease": {**LEASE, "counted_from": math.nan}},
         {**NOW, "lease": {**LEASE, "counted_from": -math.inf}},
         json.dumps({**NOW, "lease": {**LEASE, "counted_from": 4711}}).replace("4711", "-1e999"),
+        {**NOW, "lease": {**LEASE, "counted_from": 10**400}},
         {**NOW, "lease": {**LEASE, "seconds": None}},
         {**NOW, "lease": {**LEASE, "seconds": True}},
         {**NOW, "notes": {}},

@@ -16,7 +16,10 @@ import threading
 import time
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import LARGEST_BODY
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import notices as _notices
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import send_notice as _send_notice
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import tls_transport as _tls_transport
 from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE, wait_until
@@ -25,9 +28,12 @@ from watcher_process import Watcher
 
 
 class Receiver:
-    """A real HTTP server that keeps what it gets. `answers` are statuses, the last one for ever; 0 hangs."""
+    """A real HTTP server that keeps what it gets. `answers` are statuses, the last one for ever; 0 hangs.
 
-    def __init__(self, answers=(204,), tls=None):
+    `says` is how many bytes it says besides.
+    """
+
+    def __init__(self, answers=(204,), tls=None, says=0):
         self.answers = list(answers)
         self.got = []
         self.given_up = threading.Event()
@@ -45,8 +51,10 @@ class Receiver:
                     return
                 self.send_response(status)
                 self.send_header("Location", "http://127.0.0.1:1/")
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(says))
                 self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(says * b"x")
 
             def log_message(self, *_words):
                 return
@@ -135,6 +143,16 @@ def test_one_that_fails_is_sent_again_with_a_new_signature_and_what_is_newest(tm
     assert "team=a" not in watcher.errors()
 
 
+@pytest.mark.parametrize(("status", "is_told"), [(200, True), (302, False), (500, False)])
+def test_the_status_decides_also_of_an_answer_that_never_ends(status, is_told):
+    address = {"url": Receiver([status], says=LARGEST_BODY + 1).url}
+    if is_told:
+        _send_notice.send(address, "web-0", "{}", time.time())
+    else:
+        with pytest.raises(_send_notice.NotTold, match=f"it answered {status}"):
+            _send_notice.send(address, "web-0", "{}", time.time())
+
+
 def test_a_run_at_work_is_told_until_its_mark_lapses(tmp_path):
     receiver = Receiver()
     (tmp_path / "run.json").write_text(json.dumps({"run_id": "r", "until": time.time() + 60}))
@@ -177,6 +195,54 @@ def test_tls_by_a_ca_of_the_users_and_by_no_other(tmp_path, certificate):
         wait_until(lambda: "TLS:" in watcher.errors())
     assert "could not be told: TLS:" in watcher.errors()
     assert unknown.got == []
+
+
+@pytest.fixture
+def by_the_system(certificate, monkeypatch):
+    """A receiver whose certificate the system knows; `by_the_system(names in the folder of CAs, the bundle)`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    receiver = Receiver(tls=context)
+
+    def send(folder, bundle):
+        if bundle:
+            # What OpenSSL has for its default is built into it; this stands for it.
+            monkeypatch.setattr(_tls_transport, "folder_by_hash", lambda: str(folder))
+            monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+        else:
+            monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+            monkeypatch.setenv("SSL_CERT_DIR", str(folder))
+        _send_notice.send({"url": receiver.url}, "web-0", "{}", time.time())
+        return receiver.got
+
+    return send
+
+
+def hash_of(path):
+    return subprocess.run(
+        ["openssl", "x509", "-in", str(path), "-noout", "-hash"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_a_ca_of_the_systems_folder_is_found_without_the_bundle(tmp_path, certificate, by_the_system, monkeypatch):
+    (tmp_path / f"{hash_of(certificate / 'cert.pem')}.0").symlink_to(certificate / "cert.pem")
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda *_words: pytest.fail("the whole bundle was read"))
+    assert by_the_system(tmp_path, None)
+
+
+def test_one_that_is_in_the_bundle_alone_is_trusted_all_the_same(tmp_path, certificate, by_the_system):
+    assert len(by_the_system(tmp_path, certificate / "cert.pem")) == 1
+
+
+def test_a_folder_that_is_not_kept_by_hash_is_not_relied_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    (tmp_path / "own-ca.pem").touch()
+    assert _tls_transport.folder_by_hash() is None
+    (tmp_path / "0a1b2c3d.0").touch()
+    assert _tls_transport.folder_by_hash() == str(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own-ca.pem"))
+    assert _tls_transport.folder_by_hash() is None
 
 
 class PlayedChild:
@@ -235,6 +301,22 @@ def test_one_at_a_time_and_what_was_news_is_told(history):
             untold = False
         elif running is None:
             assert now[0] - last_end < 10 + 5
+
+
+def test_where_no_process_can_be_made_it_is_tried_again_later():
+    now, tried = [0.0], []
+
+    def start(command):
+        tried.append(command[-2])
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    settings = {"notify": [{"url": "http://x"}, {"url": "http://y"}], "heartbeat": 10}
+    notices = _notices.Notices(settings, "/c", "/p", lambda: now[0], start)
+    notices.go_on(True)
+    assert tried == ["changed"] * 2
+    now[0] += 11
+    notices.go_on(False)
+    assert tried == ["changed"] * 4
 
 
 def test_no_child_lives_for_ever():

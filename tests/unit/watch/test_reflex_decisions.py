@@ -9,7 +9,7 @@ import dataclasses
 import random
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import read_rules
+from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import BadRules, read_rules
 from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import decide as _decide
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import sightings as _sightings
@@ -21,7 +21,9 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide im
     decide_reflex,
     may_be_approved,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.sightings import Sightings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.reflex import reacts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +33,15 @@ LATEST = 60
 
 def rules(*raw):
     return read_rules(raw or [{"action": "drain_and_approve"}], "watch_reflex", ACTIONS, "", flags=("past_others",))
+
+
+def test_a_rule_without_an_action_only_tells():
+    (rule,) = read_rules([{"type": "Freeze"}], "watch_reflex", ACTIONS, "", FLAGS, TELL)
+    assert rule.action == "tell"
+    assert not reacts([{"type": "Freeze"}, {"action": "tell"}])
+    assert reacts([{"type": "Freeze"}, {"action": "drain"}])
+    with pytest.raises(BadRules, match="needs an action"):
+        read_rules([{"action": None}], "watch_reflex", ACTIONS, "", FLAGS, TELL)
 
 
 def event(event_id, *names, due=900, kind="Reboot", status="Scheduled"):

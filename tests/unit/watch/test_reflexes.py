@@ -144,6 +144,10 @@ def test_a_single_vm_is_taken_through_its_maintenance_by_itself(simulator, host)
     assert sent["at"] <= confirmed["sent_at"] <= confirmed["seen_at"] <= confirmed["at"]
     assert web.watcher.audit_file.stat().st_mode & 0o777 == 0o600
     assert {entry["by"] for entry in web.watcher.record()} == {"watcher of web-0"}
+    # Also of the return to service, which is no longer for the document with the event.
+    seen = [entry["incarnation"] for entry in web.watcher.record()]
+    assert seen == sorted(seen)
+    assert seen[-1] > confirmed["incarnation"]
 
 
 def test_an_approval_is_for_the_version_that_was_found(tmp_path):
