@@ -18,6 +18,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings 
     BadSettings,
     read_reflex_settings,
     read_settings,
+    stamp_of,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch, say
 
@@ -54,9 +55,19 @@ def _react(path, only_return):
     """A process of its own: the reflexes, or only what undoes what they have done, right now."""
     from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
 
-    settings = read_reflex_settings(path)
-    reader = _reader(settings, keep=False)
-    return _reflex.give_back(settings, reader, say) if only_return else _reflex.main(settings, reader, say)
+    code = _reflex.AGAIN
+    while code == _reflex.AGAIN:
+        stamp = stamp_of(path)
+        try:
+            settings = read_reflex_settings(path)
+        except BadSettings as error:
+            say(str(error))
+            return 2
+        reader = _reader(settings, keep=False)
+        if only_return:
+            return _reflex.give_back(settings, reader, say)
+        code = _reflex.main(settings, reader, say, lambda read=stamp: stamp_of(path) != read)
+    return code
 
 
 def _end(_number, _frame):
