@@ -6,6 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import os
 import signal
 import sys
 
@@ -18,7 +19,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings 
     BadSettings,
     read_reflex_settings,
     read_settings,
-    stamp_of,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch, say
 
@@ -57,7 +57,7 @@ def _react(path, only_return):
 
     code = _reflex.AGAIN
     while code == _reflex.AGAIN:
-        stamp = stamp_of(path)
+        stamp = _stamp_of(path)
         try:
             settings = read_reflex_settings(path)
         except BadSettings as error:
@@ -66,8 +66,17 @@ def _react(path, only_return):
         reader = _reader(settings, keep=False)
         if only_return:
             return _reflex.give_back(settings, reader, say)
-        code = _reflex.main(settings, reader, say, lambda read=stamp: stamp_of(path) != read)
+        code = _reflex.main(settings, reader, say, lambda read=stamp: _stamp_of(path) != read)
     return code
+
+
+def _stamp_of(path):
+    """By which it is seen that the file was written anew, or is gone."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_ino, about.st_size
 
 
 def _end(_number, _frame):

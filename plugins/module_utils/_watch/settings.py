@@ -7,7 +7,6 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import json
-import os
 
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
 
@@ -49,15 +48,6 @@ class BadSettings(Exception):
 
 def read_reflex_settings(path):
     return read_settings(path, dict(DEFAULTS, **REFLEX_DEFAULTS))
-
-
-def stamp_of(path):
-    """By which it is seen that the file was written anew, or is gone."""
-    try:
-        about = os.stat(path)
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_ino, about.st_size
 
 
 def read_settings(path, defaults=None):
