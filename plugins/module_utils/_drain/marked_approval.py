@@ -36,12 +36,19 @@ class MarkedApproval:
         self.audit = marking.get("audit") if here.can_act else None
         journal = JournalFile(here.expanded(marking["journal"]), here=here)
         self.journal = OwnedJournal(journal, marking["run_id"], marking["fence"])
+        self.has_begun = False
         self.to_take_back = []
 
     def begin(self, document):
-        """Write down that the approval of what this document shows begins, if the fence allows it."""
+        """Write down that the approval of what this document shows begins, if the fence allows it.
+
+        Where the service turns it away and it is tried again, that is the same approval: it stands there already.
+        """
+        if self.has_begun:
+            return
         self.journal.fence.check_events(document)
         self.journal.take(self._marked)
+        self.has_begun = True
         self.audit = _audit.having_read(self.audit, incarnation_of(document))
         self.tell("approval begins")
 
@@ -75,6 +82,8 @@ def _tell_outcome(marking, answers):
         marking.tell("approval unclear" if problem["unclear"] else "approval refused", error=problem["message"][:500])
     elif answers["sent"]:
         marking.tell("approved")
+    elif marking.has_begun:
+        marking.tell("approval refused", error="It was turned away, and the document has changed since")
 
 
 def sent(request, transport=SocketTransport, here=HERE):
@@ -95,7 +104,8 @@ def sent(request, transport=SocketTransport, here=HERE):
             lambda: arrived + SECONDS_TO_SEND - clock.seconds(),
             _expectation(approval),
         )
-        if answers["problem"] and not answers["problem"]["unclear"]:
+        may_have_arrived = answers["sent"] or (answers["problem"] or {}).get("unclear")
+        if marking.has_begun and not may_have_arrived:
             marking.take_back()
         _tell_outcome(marking, answers)
     except JournalError as error:

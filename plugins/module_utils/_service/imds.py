@@ -99,35 +99,59 @@ def approve(
     seconds_left=None,
     is_expected=None,
 ):
-    """Send an approval if the event document is still the one that it was decided on.
+    """Send an approval if the event document is still the one that it was decided on, at each try anew.
 
     Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
     where unclear says that the approval may have arrived all the same. `expected_sha256` is the digest of the expected
     document, in its place; so is `is_expected`, which says of a document whether it will do. `about_to_send` is called
-    with the document before the first try, and may raise what it likes; `seconds_left` says how much time there is.
+    with the document before each try, and may raise what it likes; `seconds_left` says how much time there is.
     """
     conversation = Conversation(transport(endpoint), timeout)
     version, answer = get_events(conversation, api_version)
-    events = passed_on(answer, conversation.transport)
-    result = {"endpoint": endpoint, "api_version": version, "events": events, "instance": None}
-    result.update(sent=False, problem=None)
-    if not _is_json_object(events["body"]):
-        return result
-    if is_expected:
-        is_same = is_expected(events["body"])
-    else:
-        is_same = document_digest(events["body"]) == (expected_sha256 or document_digest(expected))
-    if not is_same:
-        return result
-    if about_to_send:
-        about_to_send(events["body"])
+    result = {"endpoint": endpoint, "api_version": version, "instance": None, "sent": False, "problem": None}
+    result["events"] = passed_on(answer, conversation.transport)
+
+    def compare():
+        text = result["events"]["body"]
+        if not _is_json_object(text):
+            raise _NotAsExpected()
+        if is_expected:
+            is_same = is_expected(text)
+        else:
+            is_same = document_digest(text) == (expected_sha256 or document_digest(expected))
+        if not is_same:
+            raise _NotAsExpected()
+        if about_to_send:
+            about_to_send(text)
+
+    def read_again():
+        # The service was busy for seconds, in which the document may have become another one.
+        try:
+            result["events"] = passed_on(get_events(conversation, version)[1], conversation.transport)
+        except ImdsError as error:
+            raise _NotReadAgain("It was turned away, and could not be compared for another try. %s" % error) from None
+        compare()
+
     try:
-        conversation.post(events_target(version), body, seconds_left)
+        compare()
+        conversation.post(events_target(version), body, seconds_left, read_again)
         result["sent"] = True
+    except _NotAsExpected:
+        return result
+    except _NotReadAgain as error:
+        result["problem"] = {"message": str(error), "unclear": False}
     except ImdsError as error:
         unclear = error.kind in ("broken", "timed_out", "too_large") or error.status in UNCLEAR_STATUSES
         result["problem"] = {"message": str(error), "unclear": unclear}
     return result
+
+
+class _NotAsExpected(Exception):
+    """The document is another one than the decision was about."""
+
+
+class _NotReadAgain(Exception):
+    """What was turned away is not sent again unseen. The text is for the user."""
 
 
 def _is_json_object(text):

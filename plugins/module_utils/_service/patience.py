@@ -159,14 +159,15 @@ class Conversation:
     def get(self, target):
         return self._ask("GET", target, None)
 
-    def post(self, target, body, seconds_left=None):
+    def post(self, target, body, seconds_left=None, before_next_try=None):
         """Send once. Only what certainly was not taken in is sent again; the caller resolves the rest.
 
-        `seconds_left` tells how much time there is for it, by a clock of the caller's.
+        `seconds_left` tells how much time there is for it, by a clock of the caller's. `before_next_try` is called when
+        the wait for another try is over, and may raise what it likes.
         """
-        return self._ask("POST", target, body, seconds_left)
+        return self._ask("POST", target, body, seconds_left, before_next_try)
 
-    def _ask(self, method, target, body, seconds_left=None):
+    def _ask(self, method, target, body, seconds_left=None, before_next_try=None):
         started = self.clock()
         tries = 0
         while True:
@@ -182,6 +183,8 @@ class Conversation:
             if not _may_ask_again(method, outcome, tries) or wait is None or self.clock() + wait > limit:
                 raise self._failure(method, target, outcome, tries, self.clock() - started)
             self.sleep(wait)
+            if before_next_try:
+                before_next_try()
 
     def _shorten(self, seconds):
         if seconds <= 0:

@@ -13,6 +13,7 @@ import collections
 
 from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
     VANISHING_TYPES,
+    canonical_id,
     canonical_name,
     names_host,
     refresh,
@@ -36,12 +37,8 @@ NO_RUN = RunMark(False, False)
 
 def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
     """What is to be begun now. What has begun is not asked about again."""
-    events = refresh({"events": [dict(event) for event in document["events"]]}, now)["events"]
-    candidates = []
-    for event in events:
-        rule = first_match(event, rules) if names_host(event, vm_name) else None
-        if rule and rule.action != "tell":
-            candidates.append((event, rule))
+    events = _by_now(document, now)
+    candidates = [(event, rule) for event, rule in _ruled(events, vm_name, rules) if rule.action != "tell"]
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
     # What vanishes anyway takes nothing away from the others.
@@ -54,6 +51,22 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
         waits.append(reflex)
     soonest = min((one.look_again_in for one in waits if one.look_again_in is not None), default=None)
     return waits[0]._replace(look_again_in=soonest)
+
+
+def approvable_events(document, vm_name, rules, now):
+    """The ids of the events that these rules have approved."""
+    ruled = _ruled(_by_now(document, now), vm_name, rules)
+    return {canonical_id(event["id"]) for event, rule in ruled if rule.action == "drain_and_approve"}
+
+
+def _by_now(document, now):
+    return refresh({"events": [dict(event) for event in document["events"]]}, now)["events"]
+
+
+def _ruled(events, vm_name, rules):
+    """The events of this VM, each with the rule that decides about it."""
+    found = [(event, first_match(event, rules)) for event in events if names_host(event, vm_name)]
+    return [(event, rule) for event, rule in found if rule]
 
 
 def _of_one(event, rule, events, sightings, now, latest, run):
@@ -79,7 +92,8 @@ def _of_one(event, rule, events, sightings, now, latest, run):
     if event["status"] == "Started":
         # Azure takes it down whatever is done here, also while another host is on its way back.
         return begin("it has started", late=True)
-    is_late = due is None or due - now <= latest
+    # What has no date that is understood is never due: nobody knows when its last moment is, and all would take it.
+    is_late = due is not None and due - now <= latest
     if not others or (not run.recent and all(sightings.came_before(event, other) for other in others)):
         if since is not None and may_still_come_back:
             if is_late:
@@ -100,10 +114,13 @@ def others_than(event, events):
 
 
 def may_be_approved(document, event, vm_name):
-    """By the document that was read right before the approval: it is as it was, for this VM alone, and the only one."""
-    shown = [one for one in document["events"] if one["id"].strip().casefold() == event["id"].strip().casefold()]
+    """By the document that was read right before the approval: it is as it was, for this VM alone, and the only one.
+
+    `event` is what the host was drained for.
+    """
+    shown = [one for one in document["events"] if canonical_id(one["id"]) == canonical_id(event["id"])]
     if len(shown) != 1 or shown[0]["status"] != "Scheduled":
         return False
-    same = all(shown[0][key] == event[key] for key in ("type", "not_before", "resources"))
+    same = all(shown[0][key] == event.get(key) for key in ("type", "not_before", "resources"))
     alone = [canonical_name(name) for name in shown[0]["resources"]] == [canonical_name(vm_name)]
     return same and alone and not others_than(shown[0], document["events"])

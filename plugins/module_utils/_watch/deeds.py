@@ -31,6 +31,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     JournalFile,
     begun,
     marked,
+    that_can_be_taken_back,
     unmarked,
     utc_now,
 )
@@ -39,8 +40,9 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runn
 from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import ImdsError
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.journal_words import has_event, has_in, put_in
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.kept_steps import kept_steps
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import filled_in, steps_to_do
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import filled_in, to_do
 
 SECONDS_BETWEEN_RENEWALS = 10
 SECONDS_TO_APPROVE = 20
@@ -63,25 +65,55 @@ class Deeds:
         self.journal = JournalFile(settings["journal"])
         self.owned = OwnedJournal(self.journal, ours)
 
-    def drain(self, event, reflex):
-        """Steps in order. Raises NotDone where one fails; what was done before it stays in the journal."""
+    def drain(self, event, reflex, owner=None):
+        """Steps in order. Raises NotDone where one fails; what was done before it stays in the journal.
+
+        `owner` is the run whose journal is taken over for it, if it is still that one's.
+        """
+        before = self._of_us_or(owner, self.journal.read())
         steps, digest = self._steps_to_go_on_with()
-        mine, left = steps_to_do(steps, reflex.past_others)
-        if not mine:
-            raise NotDone("no step can be done by this host itself: %s" % "; ".join(left or ["there is none"]))
-        is_new = self.journal.read() is None
-        data = self.journal.change(lambda data: self._begun(data, event, reflex, left, digest))
+        is_new = not has_event(before, event)
+        # As it was decided when it began.
+        approve = reflex.approve if is_new else has_in(before, "approve", event)
+        past_others = reflex.past_others if is_new else has_in(before, "past_others", event)
+
+        def begin(data):
+            data = begun(self._of_us_or(owner, data), [event], self.ours, boot_id(), utc_now())
+            put_in(data, "approve", event, approve)
+            put_in(data, "past_others", event, past_others)
+            mine, data["left"] = to_do(steps, past_others, data)
+            if not mine:
+                why = "; ".join(data["left"] or ["there is none"])
+                raise NotDone("no step can be done by this host itself: %s" % why)
+            if any(step["number"] not in _done_in(data) for step in mine):
+                # Whoever goes on after us must not believe that it is.
+                data.update(state="draining", drained_at=None)
+            data["steps_digest"] = digest
+            for key in ("returned", "own_steps_done"):
+                data.pop(key, None)
+            return data
+
+        # What is being done there comes to its end first.
+        data = self.owned.take(begin)
         if is_new:
             self.tell("drain begins", event=event["id"], why=reflex.why)
-        done = [step["number"] for step in data["steps"] if step["status"] == "done"]
+        mine, left = to_do(steps, past_others, data)
+        done = _done_in(data)
         with self._at_work():
             for step in mine:
                 if step["number"] not in done:
                     self._give_way(event)
                     self._step("drain", filled_in(step, event))
-            if not left:
+            if left:
+                self.journal.change(lambda data: data and dict(data, own_steps_done=True), self.ours)
+            else:
                 self._runner().finish((), "drained", (), self.settings["timeout"])
         self.tell("drained" if not left else "drained in part", event=event["id"], left=left)
+
+    def _of_us_or(self, owner, data):
+        if data is not None and data.get("run_id") not in (self.ours, owner):
+            raise JournalError("The journal is by now that of a run")
+        return data
 
     def _steps_to_go_on_with(self):
         """The steps of the list that the journal began with, whatever the user has made of it since, and its digest.
@@ -96,24 +128,12 @@ class Deeds:
         if kept is not None:
             return kept, begun_with
         self.tell("steps have changed", list=digest, list_before=begun_with)
-        self.give_back()
+        self.give_back(take_over=True)
         return self.settings["steps"], digest
 
     def _give_way(self, event):
         if event["type"] not in VANISHING_TYPES and self.run_is_there():
             raise NotDone("a run has come to this host, which takes over what was begun")
-
-    def _begun(self, data, event, reflex, left, digest):
-        if data is not None and data.get("run_id") != self.ours:
-            raise JournalError("The journal is by now that of a run")
-        data = begun(data, [event], self.ours, boot_id(), utc_now())
-        # What was late once is never approved, whatever is decided after a restart.
-        data["late"] = bool(data.get("late") or reflex.late)
-        data["approve"] = bool(reflex.approve and not data["late"])
-        data["left"] = left
-        data["steps_digest"] = digest
-        data.pop("returned", None)
-        return data
 
     def tell_confirmed(self, journal, document, read_at):
         """Of the approvals that were sent from here, also by a run, those that this reading shows to have arrived."""
@@ -167,12 +187,29 @@ class Deeds:
         from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
 
         mark = {"event": event["id"], "at": time.time(), "hosts": [self.settings["name"]]}
+        has_begun, to_take_back = [], []
+
+        def to_mark(data):
+            if data is None or data["state"] != "drained":
+                raise JournalError("This host is not drained any more")
+            # It may have come while the service was read, or while it was busy.
+            if self.run_is_there():
+                raise JournalError("A run has come to this host")
+            if not has_begun:
+                to_take_back.extend(that_can_be_taken_back(data, [mark]))
+            return marked(data, [mark], about_to_send=True)
 
         def about_to_send(_text):
-            data = self.journal.change(lambda data: self._to_mark(data, mark), self.ours)
-            if data is None:
-                raise JournalError("There is no journal any more")
-            self.tell("approval begins", event=event["id"], incarnation=document["document_incarnation"])
+            self.journal.change(to_mark, self.ours)
+            if not has_begun:
+                self.tell("approval begins", event=event["id"], incarnation=document["document_incarnation"])
+            has_begun.append(True)
+
+        def refused(why):
+            if has_begun:
+                self.owned.change_if_ours(lambda data: unmarked(data, to_take_back))
+                self.tell("approval refused", event=event["id"])
+            return NotDone("%s was not approved: %s" % (event["id"], why))
 
         try:
             answer = _imds.approve(
@@ -186,23 +223,17 @@ class Deeds:
                 is_expected=lambda text: may_be_approved(parse_document(text), event, vm_name),
             )
         except (ImdsError, JournalError, ValueError) as error:
-            raise NotDone("%s was not approved: %s" % (event["id"], error)) from None
+            raise refused(error) from None
+        problem = answer["problem"]
         if answer["sent"]:
             self.tell("approved", event=event["id"])
-            return
-        problem = answer["problem"]
-        if problem is None:
-            raise NotDone("%s is no longer as it was, so it was not approved" % event["id"])
-        if not problem["unclear"]:
-            self.journal.change(lambda data: data and unmarked(data, [mark]), self.ours)
-        self.tell("approval refused" if not problem["unclear"] else "approval unclear", event=event["id"])
-        raise NotDone(problem["message"])
-
-    @staticmethod
-    def _to_mark(data, mark):
-        if data is None or data["state"] != "drained":
-            raise JournalError("This host is not drained any more")
-        return marked(data, [mark], about_to_send=True)
+        elif problem is None:
+            raise refused("it is no longer as it was, or no longer alone")
+        elif problem["unclear"]:
+            self.tell("approval unclear", event=event["id"])
+            raise NotDone(problem["message"])
+        else:
+            raise refused(problem["message"])
 
     def _step(self, direction, step):
         try:
@@ -235,3 +266,8 @@ class Deeds:
             over.set()
             thread.join()
             AtWork(self.settings["journal"]).forget()
+
+
+def _done_in(journal):
+    """The numbers of the steps that are done."""
+    return [step["number"] for step in journal["steps"] if step["status"] == "done"]

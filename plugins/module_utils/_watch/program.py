@@ -6,6 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import os
 import signal
 import sys
 
@@ -54,10 +55,29 @@ def _react(path, only_return):
     """A process of its own: the reflexes, or only what undoes what they have done, right now."""
     from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
 
-    settings = read_reflex_settings(path)
-    # The watcher has started this after a good reading: the service is awake.
-    reader = _reader(settings, keep=False, first_call=USUAL_CALL)
-    return _reflex.give_back(settings, reader, say) if only_return else _reflex.main(settings, reader, say)
+    code = _reflex.AGAIN
+    while code == _reflex.AGAIN:
+        stamp = _stamp_of(path)
+        try:
+            settings = read_reflex_settings(path)
+        except BadSettings as error:
+            say(str(error))
+            return 2
+        # The watcher has started this after a good reading: the service is awake.
+        reader = _reader(settings, keep=False, first_call=USUAL_CALL)
+        if only_return:
+            return _reflex.give_back(settings, reader, say)
+        code = _reflex.main(settings, reader, say, lambda read=stamp: _stamp_of(path) != read)
+    return code
+
+
+def _stamp_of(path):
+    """By which it is seen that the file was written anew, or is gone."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_ino, about.st_size
 
 
 def _end(_number, _frame):

@@ -38,13 +38,18 @@ SECONDS_BETWEEN_READINGS = 10
 SECONDS_BETWEEN_LOOKS = 0.1
 # What has failed is tried again.
 SECONDS_AFTER_FAILURE = 15
+# How they end where their settings have changed: they begin anew with the new ones.
+AGAIN = "again"
 VARIABLE = "watch_reflex"
 EXAMPLE = "{type: Preempt, action: drain}"
 
 
 class Reflexes:
-    def __init__(self, settings, reader, say):
+    """`has_new_settings` is asked before each deed: what the user no longer wants is not done any more."""
+
+    def __init__(self, settings, reader, say, has_new_settings=lambda: False):
         self.settings = settings
+        self.has_new_settings = has_new_settings
         self.say = say
         self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
         self.ours = owner_name(settings["name"])
@@ -60,7 +65,7 @@ class Reflexes:
         self._told = None
 
     def run(self):
-        """Until there is nothing left to do. One at a time: a second one leaves it to the first."""
+        """Until there is nothing left to do, or AGAIN. One at a time: a second one leaves it to the first."""
         self.memory.make_folder()
         with _alone(os.path.join(self.memory.folder, "reflex.lock")) as is_alone:
             if not is_alone:
@@ -73,6 +78,8 @@ class Reflexes:
                 self._keep_pace()
                 pause, is_over = SECONDS_BETWEEN_READINGS, False
                 self.reader.read()
+                if self.has_new_settings():
+                    return AGAIN
                 if self.reader.problem is None and self.reader.knows_who():
                     pause, is_over, gone = self._act(sightings, gone)
                 else:
@@ -112,6 +119,7 @@ class Reflexes:
                 None if gone is None else _host_clock.seconds() - gone["seconds"],
                 _run_mark.ended_for(self.mark, now),
                 bool(journal and AtWork(self.deeds.journal.path).left(journal.get("run_id"))),
+                _decide.approvable_events(document, vm_name, self.rules, now),
             )
         )
         if journal and (journal.get("run_id") == self.ours or deed.do == _next.TAKE_BACK):
@@ -135,10 +143,7 @@ class Reflexes:
 
     def _do(self, deed, reflex, journal, document, vm_name):
         if deed.do == _next.DRAIN:
-            if journal is not None:
-                # As it was decided when it began.
-                reflex = reflex._replace(late=bool(journal.get("late")), approve=bool(journal.get("approve")))
-            self.deeds.drain(deed.event, reflex)
+            self.deeds.drain(deed.event, reflex, owner=(journal or {}).get("run_id"))
         elif deed.do == _next.APPROVE:
             endpoint, version = self.reader.transports[0].endpoint, self.reader.api_version
             self.deeds.approve(deed.event, document, vm_name, endpoint, version)
@@ -235,10 +240,10 @@ def _locked(descriptor):
     return True
 
 
-def main(settings, reader, say):
-    """The exit code."""
+def main(settings, reader, say, has_new_settings):
+    """The exit code, or AGAIN."""
     try:
-        return Reflexes(settings, reader, say).run()
+        return Reflexes(settings, reader, say, has_new_settings).run()
     except (BadRules, JournalError) as error:
         say(str(error))
         return 1

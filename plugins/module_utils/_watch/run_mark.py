@@ -29,21 +29,34 @@ def read_run_mark(path, now=None):
 def ended_for(path, now):
     """Seconds since it has expired, below 0 while it holds; None where there is none."""
     try:
-        content, left_at = _content(path)
+        content, left_at = _content(path, now)
         until = json.loads(content.decode("utf-8"))["until"]
         if isinstance(until, bool) or not isinstance(until, (int, float)) or not math.isfinite(until):
             return None
-        # Not further ahead than it can have been left, whatever somebody wrote there, or a clock that was set back.
-        return now - min(until, left_at + SECONDS_OF_A_MARK, now + SECONDS_OF_A_MARK)
+        # Not further ahead than it can have been left, whatever somebody wrote there.
+        return now - min(until, left_at + SECONDS_OF_A_MARK)
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
-def _content(path):
+def _content(path, now):
     """Its bytes, and when it was left. The folder is the watcher's, whose word counts for nothing: a run is root."""
     # Neither is a link followed nor a pipe waited for.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as mark:
         about = os.fstat(mark.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_uid not in (0, os.geteuid()):
             raise ValueError("%s is no mark of a run" % path)
-        return mark.read(LARGEST_FILE), about.st_mtime
+        return mark.read(LARGEST_FILE), _left_at(mark, about.st_mtime, now)
+
+
+def _left_at(mark, date, now):
+    """Where the clock was set back since, it counts from the first look: it is dated anew, for all that look later."""
+    if date <= now:
+        return date
+    try:
+        os.utime(mark.fileno(), (now, now))
+    except OSError:
+        # The watcher's own user, who only tells of it. He can't know when its time is over.
+        if date > now + SECONDS_OF_A_MARK:
+            raise ValueError("The mark is dated in the future") from None
+    return now

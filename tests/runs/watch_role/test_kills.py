@@ -37,35 +37,48 @@ def recorded_as_done(watcher, number):
     return False
 
 
+@contextlib.contextmanager
+def watched(folder, simulator, action, steps):
+    """A watcher that has been there for a while."""
+    reflex = {"reflex": [{"action": action, "past_others": True}], "steps": steps}
+    watcher = Watcher(folder / "host", simulator.endpoint("web-0"), reflex=reflex)
+    memory = {"incarnation": simulator.document("web-0")["DocumentIncarnation"], "generation": 1, "seen": {}}
+    kept = watcher.journal.with_name("reflex_memory.json")
+    kept.write_text(json.dumps({"sightings": {**memory, "others_gone_at": None}, "gone": None}))
+    kept.chmod(0o600)
+    watcher.start()
+    try:
+        watcher.wait_for(lambda status: status["this_host"])
+        yield watcher
+    finally:
+        watcher.kill()
+        for pid in watcher.reflex_pids():
+            os.kill(pid, signal.SIGKILL)
+
+
+def killed_at(watcher, moment):
+    """The reflexes, and every other time the watcher as well. Gives the steps that were recorded as done."""
+    time.sleep(moment * SECONDS_BETWEEN)
+    done_before = [number for number in (1, 2) if recorded_as_done(watcher, number)]
+    if moment % 2:
+        watcher.kill()
+    for pid in watcher.reflex_pids():
+        os.kill(pid, signal.SIGKILL)
+    if moment % 2:
+        watcher.start()
+    return done_before
+
+
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_killed_at_any_moment(moment, tmp_path):
     deeds = tmp_path / "deeds"
     with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as simulator:
         steps = [noted(deeds, 1), noted(deeds, 2)]
-        reflex = {"reflex": [{"action": "drain_and_approve"}], "steps": steps}
-        watcher = Watcher(tmp_path / "host", simulator.endpoint("web-0"), reflex=reflex)
-        memory = {"incarnation": simulator.document("web-0")["DocumentIncarnation"], "generation": 1, "seen": {}}
-        kept = watcher.journal.with_name("reflex_memory.json")
-        kept.write_text(json.dumps({"sightings": {**memory, "others_gone_at": None}, "gone": None}))
-        kept.chmod(0o600)
-        watcher.start()
-        try:
-            watcher.wait_for(lambda status: status["this_host"])
+        with watched(tmp_path, simulator, "drain_and_approve", steps) as watcher:
             simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900, dwell=1)
-            time.sleep(moment * SECONDS_BETWEEN)
-            done_before = [number for number in (1, 2) if recorded_as_done(watcher, number)]
-            if moment % 2:
-                watcher.kill()
-            for pid in watcher.reflex_pids():
-                os.kill(pid, signal.SIGKILL)
-            if moment % 2:
-                watcher.start()
+            done_before = killed_at(watcher, moment)
             simulator.wait_for("A1", "Finished", PATIENCE)
             wait_until(lambda: not watcher.journal.exists())
-        finally:
-            watcher.kill()
-            for pid in watcher.reflex_pids():
-                os.kill(pid, signal.SIGKILL)
         approved = [line["approved"] for line in simulator.log() if line["method"] == "POST"]
     lines = deeds.read_text().splitlines()
     for number in done_before:
@@ -75,3 +88,26 @@ def test_killed_at_any_moment(moment, tmp_path):
     for number in (1, 2):
         assert f"drain {number} ends" in lines
     assert lines[-1] == "restore 1 ends"
+
+
+@pytest.mark.parametrize("kind", ["Reboot", "Preempt"])
+@pytest.mark.parametrize("moment", range(0, MOMENTS, 3))
+def test_killed_in_a_drain_with_something_for_others(moment, kind, tmp_path):
+    deeds = tmp_path / "deeds"
+    balancer = {"number": 3, "kind": "load_balancer", "left": "step 3 (load_balancer) is done on lb1"}
+    with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as simulator:
+        steps = [noted(deeds, 1), noted(deeds, 2), balancer, noted(deeds, 4)]
+        with watched(tmp_path, simulator, "drain_and_approve", steps) as watcher:
+            simulator.add_event(id="A1", type=kind, resources=["web-0"], notice=900)
+            done_before = killed_at(watcher, moment)
+            wait_until(lambda: recorded_as_done(watcher, 4))
+            lines = deeds.read_text().splitlines()
+            if kind == "Reboot":
+                simulator.cancel("A1")
+                wait_until(lambda: not watcher.journal.exists())
+                assert deeds.read_text().splitlines()[-1] == "restore 1 ends"
+        assert [line for line in simulator.log() if line["method"] == "POST"] == []
+    for number in done_before:
+        assert lines.count(f"drain {number} begins") == 1
+    for number in (1, 2, 4):
+        assert f"drain {number} ends" in lines

@@ -121,8 +121,52 @@ def test_a_reading_that_takes_25_seconds_leaves_no_time_to_send(path, proc):
 def test_no_try_begins_after_20_seconds(path, proc):
     service = Service(proc, posts=[503] * 20, seconds_to_post=6)
     answers = send(path, service)["answers"]
-    # They begin at 0, 6, 12 and 18 s.
-    assert service.asked == ["GET"] + ["POST"] * 4
+    # They begin at 0, 6, 12 and 18 s, each after a reading of its own.
+    assert service.asked == ["GET", "POST"] * 4 + ["GET"]
+    assert (answers["sent"], answers["problem"]["unclear"]) == (False, False)
+    assert marks(path) is None
+
+
+class ChangingService(Service):
+    """Another document from the first POST on."""
+
+    def send(self, method, *args):
+        answer = super().send(method, *args)
+        if method == "POST":
+            self.document = DOCUMENT.replace("3", "4")
+        return answer
+
+
+def test_what_was_turned_away_is_compared_again_before_the_next_try(path, proc):
+    service = ChangingService(proc, posts=[503, 200])
+    answers = send(path, service)["answers"]
+    assert service.asked == ["GET", "POST", "GET"]
+    assert (answers["sent"], answers["problem"]) == (False, None)
+    # What the controller judges next.
+    assert '"DocumentIncarnation": 4' in answers["events"]["body"]
+    assert marks(path) is None
+
+
+def test_what_is_turned_away_and_as_it_was_is_sent_again_under_the_same_mark(path, proc):
+    service = Service(proc, posts=[503, 429, 200])
+    assert send(path, service)["answers"]["sent"] is True
+    assert service.asked == ["GET", "POST"] * 3
+    assert marks(path) == ["E0"]
+
+
+def test_what_can_not_be_compared_again_is_known_not_to_be_sent(path, proc):
+    service = Service(proc, posts=[503, 200])
+    plain_send = service.send
+
+    def hanging(method, *args):
+        if service.asked == ["GET", "POST"]:
+            service.asked.append(method)
+            raise wire.TimedOut()
+        return plain_send(method, *args)
+
+    service.send = hanging
+    answers = send(path, service)["answers"]
+    assert service.asked == ["GET", "POST", "GET"]
     assert (answers["sent"], answers["problem"]["unclear"]) == (False, False)
     assert marks(path) is None
 

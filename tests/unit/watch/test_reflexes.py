@@ -13,6 +13,7 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import seconds as host_seconds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     JournalFile,
     all_drained,
@@ -32,6 +33,7 @@ from simulator_process import Simulator
 from watcher_process import Watcher
 
 ALL = [{"action": "drain_and_approve"}]
+DIGEST = "d" * 64
 
 
 class Host:
@@ -141,7 +143,8 @@ def test_a_single_vm_is_taken_through_its_maintenance_by_itself(simulator, host)
     )
     assert (confirmed["event"], confirmed["shown"]) == ("A1", "Started")
     assert confirmed["incarnation"] > sent["incarnation"]
-    assert sent["at"] <= confirmed["sent_at"] <= confirmed["seen_at"] <= confirmed["at"]
+    # It is marked, then told.
+    assert confirmed["sent_at"] <= sent["at"] <= confirmed["seen_at"] <= confirmed["at"]
     assert web.watcher.audit_file.stat().st_mode & 0o777 == 0o600
     assert {entry["by"] for entry in web.watcher.record()} == {"watcher of web-0"}
     # Also of the return to service, which is no longer for the document with the event.
@@ -323,16 +326,16 @@ def test_a_run_that_comes_in_the_middle_of_a_drain_takes_over_between_two_steps(
     assert web.journal()["run_id"] == "r"
 
 
-def a_runs_journal(web, *steps):
-    """As a run leaves it that has drained the host and never came back, its event being over."""
+def a_runs_journal(web, *steps, digest=DIGEST, events=({"id": "A1", "type": "Reboot"},)):
+    """As a run leaves it that took over what reflexes had begun and never came back, its event being over."""
     journal = JournalFile(str(web.watcher.journal))
-    journal.change(lambda data: begun(data, [{"id": "A1", "type": "Reboot"}], "r", boot_id(), utc_now()))
+    journal.change(lambda data: begun(data, list(events), "r", boot_id(), utc_now()))
     journal.change(lambda data: recorded(data, [{**step, "status": "done"} for step in steps], utc_now()))
-    journal.change(lambda data: all_drained(data, utc_now()))
+    journal.change(lambda data: {**all_drained(data, utc_now()), "steps_digest": digest})
 
 
 def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_path):
-    web = host()
+    web = host(steps_digest=DIGEST)
     web.watcher.wait_for(lambda status: status["this_host"])
     balancer = {"haproxy": {"backend": "b", "server": "s", "host": "lb1"}}
     a_runs_journal(
@@ -354,6 +357,133 @@ def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_p
     # What is left for a run does not keep the host from leaving again.
     simulator.add_event(id="B1", type="Preempt", resources=["web-0"], notice=900)
     wait_until(lambda: web.done()[2:] == ["drain a", "drain b"])
+    # Nor is one step taken for another that has its number.
+    wait_until(lambda: web.journal().get("own_steps_done"))
+    kinds = [(step["number"], step["kind"], step["status"]) for step in web.journal()["steps"]]
+    assert kinds == [(1, "command", "done"), (2, "load_balancer", "started"), (3, "command", "done")]
+
+
+@pytest.mark.parametrize("drained_by", ["hand", "a run"])
+def test_what_was_never_ours_is_not_returned(simulator, host, drained_by):
+    web = host(watched=False)
+    events = () if drained_by == "hand" else ({"id": "A1", "type": "Reboot"},)
+    a_runs_journal(web, web.step(1, "a"), digest="", events=events)
+    gone = {"boot_id": boot_id(), "seconds": host_seconds() - SECONDS_GONE - 1}
+    memory = web.watcher.journal.with_name("reflex_memory.json")
+    memory.write_text(json.dumps({**json.loads(memory.read_text()), "gone": gone}))
+    web.watcher.start()
+    web.watcher.wait_for(lambda status: status["watcher"]["drained"])
+    web.watcher.let_reflexes_look()
+    assert (web.done(), web.journal()["run_id"]) == ([], "r")
+
+
+BALANCER = {"kind": "load_balancer", "left": "step 3 (load_balancer) is done on lb1", "number": 3}
+AWAY = [{"type": ["Preempt", "Terminate"], "action": "drain", "past_others": True}, {"action": "drain"}]
+
+
+@pytest.mark.parametrize("kind", ["Preempt", "Reboot"])
+def test_killed_in_a_drain_with_something_for_others_it_goes_on(simulator, host, tmp_path, kind):
+    probe = Host(tmp_path / "x", simulator, "web-0")
+    probe.deeds = tmp_path / "web-0" / "deeds"
+    web = host(steps=[probe.step(1, "a"), probe.gated_step(2, "slow"), BALANCER, probe.step(4, "d")], reflex=AWAY)
+    simulator.add_event(id="A1", type=kind, resources=["web-0"], notice=900)
+    web.wait_for_the_gate()
+    for pid in web.watcher.reflex_pids():
+        os.kill(pid, signal.SIGKILL)
+    web.open_the_gate()
+    wait_until(lambda: (web.journal() or {}).get("own_steps_done"))
+    assert web.done().count("drain a") == 1
+    assert web.done()[-1] == ("drain d" if kind == "Preempt" else "drain slow")
+    done = len(web.done())
+    web.watcher.let_reflexes_look()
+    assert len(web.done()) == done
+
+
+def test_a_step_that_fails_before_something_for_others_is_tried_again(simulator, host, tmp_path):
+    gate = tmp_path / "gate"
+    step = {"number": 1, "kind": "command", "arguments": {"drain": ["test", "-e", str(gate)]}}
+    web = host(steps=[step, BALANCER], reflex=AWAY)
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    wait_until(lambda: any(entry["what"] == "step failed" for entry in web.watcher.record()))
+    gate.touch()
+    web.watcher.let_reflexes_look()
+    wait_until(lambda: web.journal()["steps"][0]["status"] == "done")
+
+
+def test_a_run_that_came_and_left_again_leaves_nothing_half_done(simulator, host, tmp_path):
+    probe = Host(tmp_path / "x", simulator, "web-0")
+    probe.deeds = tmp_path / "web-0" / "deeds"
+    web = host(steps=[probe.gated_step(1, "slow"), probe.step(2, "b"), BALANCER], reflex=AWAY)
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    web.wait_for_the_gate()
+    mark = web.watcher.folder / "run.json"
+    mark.write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    web.open_the_gate()
+    web.watcher.let_reflexes_look()
+    assert web.done() == ["drain slow"]
+    mark.unlink()
+    web.watcher.let_reflexes_look()
+    wait_until(lambda: web.done() == ["drain slow", "drain b"])
+
+
+def test_a_preempt_goes_past_others_where_a_reboot_has_stopped_before_them(simulator, host, tmp_path):
+    probe = Host(tmp_path / "x", simulator, "web-0")
+    probe.deeds = tmp_path / "web-0" / "deeds"
+    web = host(steps=[probe.step(1, "a"), {**BALANCER, "number": 2}, probe.step(3, "c")], reflex=AWAY)
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    wait_until(lambda: (web.journal() or {}).get("own_steps_done"))
+    assert web.done() == ["drain a"]
+    (web.watcher.folder / "run.json").write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
+    wait_until(lambda: web.done() == ["drain a", "drain c"])
+
+
+def test_who_is_to_leave_for_good_is_not_returned_when_another_event_is_cancelled(simulator, host):
+    web = host(reflex=AWAY)
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    wait_until(lambda: (web.journal() or {}).get("state") == "drained")
+    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
+    wait_until(lambda: len(web.journal()["events"]) == 2)
+    simulator.cancel("A1")
+    web.watcher.let_reflexes_look()
+    assert web.done() == ["drain a", "drain b"]
+    assert web.journal()["state"] == "drained"
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_preempt_is_drained_for_where_a_run_has_died(simulator, host, is_over):
+    web = host(reflex=AWAY, watched=False)
+    if not is_over:
+        simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    a_runs_journal(web, web.step(1, "a"), digest="")
+    web.watcher.start()
+    web.watcher.wait_for(lambda status: status["watcher"]["drained"])
+    web.watcher.let_reflexes_look()
+    assert web.done() == []
+    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
+    wait_until(lambda: web.journal()["run_id"] == "watcher of web-0" and web.journal()["state"] == "drained")
+    # What the run has done is not done again.
+    assert web.done() == ["drain b"]
+
+
+def test_new_settings_count_at_once(simulator, host, tmp_path):
+    """The reflexes are at work, in a drain that they were to approve, when the user takes that back."""
+    probe = Host(tmp_path / "x", simulator, "web-0")
+    probe.deeds = tmp_path / "web-0" / "deeds"
+    web = host(steps=[probe.gated_step(1, "slow")])
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    web.wait_for_the_gate()
+    path = web.watcher.folder / "reflex_settings.json"
+    new = path.with_name("new")
+    new.write_text(json.dumps({**json.loads(path.read_text()), "reflex": [{"action": "tell"}]}))
+    new.rename(path)
+    web.open_the_gate()
+    wait_until(lambda: (web.journal() or {}).get("state") == "drained")
+    web.watcher.let_reflexes_look()
+    assert simulator.event("A1")["status"] == "Scheduled"
+    simulator.cancel("A1")
+    wait_until(lambda: web.journal() is None)
+    assert web.done() == ["drain slow", "restore slow"]
 
 
 def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simulator, host, tmp_path):

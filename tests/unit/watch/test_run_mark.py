@@ -74,6 +74,23 @@ def test_no_mark_holds_longer_whatever_it_says(tmp_path):
     assert not _run_mark.read_run_mark(str(path), now + 100).holds
     os.utime(path, (now + 9e6, now + 9e6))
     assert _run_mark.ended_for(str(path), now) == -SECONDS_OF_A_MARK
+    assert not _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1).holds
+
+
+@pytest.mark.parametrize("leave", [by_shell, by_python])
+@pytest.mark.parametrize("back", [5, 60, 3600, 9e6])
+def test_a_clock_that_is_set_back_makes_no_mark_hold_longer(tmp_path, leave, back):
+    path = tmp_path / "run.json"
+    leave(path, "r")
+    # The first look after that, and what counts from there.
+    now = time.time() - back
+    assert _run_mark.read_run_mark(str(path), now) == RunMark(True, True)
+    assert _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK - 1) == RunMark(True, True)
+    assert _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1) == RunMark(False, True)
+    # One that is renewed by the new clock is one like any other.
+    path.write_text(json.dumps({"run_id": "r", "until": now + 290}))
+    os.utime(path, (now + 200, now + 200))
+    assert _run_mark.read_run_mark(str(path), now + 201).holds
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"until": "x"}', '{"until": true}', '{"run_id": "r"}'])
