@@ -402,13 +402,14 @@ def _model(
     now: float,
 ) -> Roll:
     planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
     roll = model_of(
         kept,
         variables,
         planned,
         read_policy(wishes.policy),
         state["outcomes"],
-        dataclasses.replace(wishes.settings, max_at_once=read_max_at_once(wishes.max_at_once, len(state["hosts"]))),
+        dataclasses.replace(wishes.settings, max_at_once=limit, patience=wishes.patience),
         state["run_id"],
         now,
         notes=state["notes"],

@@ -330,8 +330,9 @@ class _Decision:
             return False
         # Rule 4 goes before rule 2: what is drained already, and has no time left for a return, stays so.
         self.staying.update(name for name in event.hosts if name in self.returnable)
-        # Rule 7: its readable hosts, if rule 1 allows. Rules 4 and 5 and the order of the document: with `proceed`.
-        forced = proceeds or (obstacle.cause == _UNCOVERED and not rule_1)
+        # Rule 7: its readable hosts, if rules 1 and 5 allow. Rules 4 and 5 and the order of the document: with `proceed`.
+        free = not rule_1 and not self.room.obstacle(self.state, event)
+        forced = proceeds or (obstacle.cause == _UNCOVERED and free)
         return forced and bool(self._to_drain(event))
 
     def _to_drain(self, event: Event) -> list[str]:
@@ -371,9 +372,14 @@ def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
     if state.is_covered(event):
         return None
     missing = [name for name in event.hosts if not state.speaks_for(name, event)]
+    outside = [name for name in event.hosts if name not in state.hosts]
     if state.roll.settings.uncovered != "allow":
         missing += event.strangers
-    return _Obstacle(_UNCOVERED, f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names")
+        outside += event.strangers
+    why = f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names"
+    # Nobody will, and its hosts are drained when this run has long ended.
+    never = bool(outside) and drain_deadline(state.roll, event) > state.roll.now + state.roll.settings.patience
+    return _Obstacle(_UNCOVERED, why, never=never)
 
 
 def _not_drained(state: GroupState, event: Event) -> _Obstacle | None:

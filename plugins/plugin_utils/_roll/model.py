@@ -9,6 +9,7 @@ Times are seconds by the controller's clock.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
@@ -137,6 +138,8 @@ class Settings:
     uncovered: str = "refuse"
     # A marked event that is Scheduled for so long is sent again.
     resend_after: float = 60.0
+    # How long a run waits at most.
+    patience: float = math.inf
 
 
 @dataclasses.dataclass(frozen=True)
