@@ -443,10 +443,12 @@ class _Room:
     def __init__(self, roll: Roll, states: list[GroupState]) -> None:
         self.roll = roll
         self.down = {name for state in states for name in state.down if name in state.hosts}
-        self.services: dict[str, list[Host]] = {}
+        self.hosts = {host.name: host for host in roll.hosts}
+        self.services: dict[str, list[str]] = {}
         if roll.settings.min_in_service is not None:
-            for host in roll.hosts:
-                self.services.setdefault(host.service, []).append(host)
+            belongs = roll.services or {host.name: host.service for host in roll.hosts}
+            for name, service in belongs.items():
+                self.services.setdefault(service, []).append(name)
         self.drained = {
             host.name for state in states for host in state.hosts.values() if state.has_something_drained(host)
         }
@@ -471,9 +473,10 @@ class _Room:
         return None
 
     def _short_of(self, service: str, going: set[str]) -> _Obstacle | None:
-        hosts = self.services[service]
-        least = at_least(self.roll.settings.min_in_service, len(hosts))
-        staying = [host for host in hosts if host.name not in going]
+        names = self.services.get(service, [])
+        least = at_least(self.roll.settings.min_in_service, len(names))
+        # Whom this run leaves out it does not read: they never count as in service.
+        staying = [self.hosts[name] for name in names if name not in going and name in self.hosts]
         good = [
             host
             for host in staying

@@ -59,7 +59,7 @@ def is_begun(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) 
 def has_to_be_read(state: RunState, answers: LeaseAnswers) -> bool:
     """Whether somebody may have done something between the reading and the lease."""
     verdicts = verdicts_of(state, answers, "take")
-    others = [note for note in verdicts.notes([], 0.0) if note["run"] != state["run_id"]]
+    others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
     return bool(verdicts.lost or others) or not verdicts.by_lease
 
 

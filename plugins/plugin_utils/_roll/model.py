@@ -115,7 +115,7 @@ class Host:
     domain: str
     # A good reading. Without one, `journal` is what this run has seen there before.
     read: bool = True
-    # The ids of the events in its own good reading.
+    # The ids of the events in its own good reading; without one, of those that it has shown before in this run.
     shows: tuple[str, ...] = ()
     journal: Journal | None = None
     # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
@@ -156,6 +156,8 @@ class Roll:
     settings: Settings = dataclasses.field(default_factory=Settings)
     # The hosts that this run may act on: those of its batch.
     may_act_on: frozenset[str] = frozenset()
+    # Each host that belongs to a service, also those that this run leaves out -> its service. None: all of `hosts`.
+    services: Mapping[str, str] | None = None
     # Group -> what went wrong there in this run. A failure stops its own group, not the others.
     failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
