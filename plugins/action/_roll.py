@@ -70,6 +70,7 @@ OPTIONS = dict(
     hosts=dict(type="list", elements="str"),
     run_id=dict(type="str"),
     lock_hosts=dict(type="list", elements="str"),
+    pattern_hosts=dict(type="list", elements="str", default=[]),
     asked=dict(type="int", default=0),
     answers=dict(type="str"),
     wave=dict(type="int", default=0),
@@ -157,17 +158,28 @@ class ActionModule(ActionBase):
 
     def _begin(self) -> dict[str, t.Any]:
         inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]
-        variables = needed_vars(inventory, self.hostvars, ("maintenance_delivery_group",), texts=SIGNS_OF_WINDOWS)
+        names = ("maintenance_delivery_group", *(["maintenance_service"] if self._counts_services() else []))
+        variables = needed_vars(inventory, self.hostvars, names, texts=SIGNS_OF_WINDOWS)
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         run_id = self.options["run_id"] or str(uuid.uuid4())
         windows = windows_hosts(variables)
-        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows)
+        services = self._services(variables) if self._counts_services() else {}
+        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services)
         # Where steps leave a record: those machines are asked who is drained there.
         found = {place for places in self._needs().values() for place in places}
         return self._told(
             places=[place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
             clusters=[place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
         )
+
+    def _counts_services(self) -> bool:
+        return self.wishes.settings.min_in_service is not None
+
+    def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, str]:
+        """A service is all hosts that have its name, else all hosts of the pattern: whatever --limit says."""
+        found = {host: str(known.get("maintenance_service") or "").strip() for host, known in variables.items()}
+        of_the_pattern = {*host_names(self.options["pattern_hosts"]), *self.hosts}
+        return {host: service for host, service in found.items() if service or host in of_the_pattern}
 
     def _needs(self) -> dict[str, list[RecordKeeper]]:
         def resolved(host: str, value: t.Any) -> t.Any:

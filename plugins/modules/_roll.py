@@ -49,6 +49,11 @@ options:
   run_id:
     description: The name of the run. Without it, it is given one.
     type: str
+  pattern_hosts:
+    description: The hosts of the pattern of the run, whatever C(--limit) says.
+    type: list
+    elements: str
+    default: []
   lock_hosts:
     description: The lock hosts, where the user has named them.
     type: list

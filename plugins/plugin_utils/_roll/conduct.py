@@ -62,15 +62,21 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     RunState,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import SHORTEST_PAUSE, in_slices, next_slice
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import (
+    events_gone,
+    events_seen,
+    grouping_of,
+    kept_of,
+    model_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of, wrapped
 
+# The states of an outcome in which a host is in service again, or Azure's to take away.
+_IN_OTHER_HANDS = ("restored", "passed", "failed", "vanished")
 # A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
 LONGEST_WAIT_FOR_THE_DEAD = 45
-# Clocks of controllers differ.
-SECONDS_A_NOTE_IS_YOUNG = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,10 +114,12 @@ def begin(
     groups: Mapping[str, str],
     lock_hosts: t.Any,
     windows: t.Collection[str] = (),
+    services: Mapping[str, str] | None = None,
 ) -> RunState:
     """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`.
 
-    `windows`: those of them that are Windows hosts.
+    `windows`: those of them that are Windows hosts. `services`: host -> its service, also of hosts that the run leaves
+    out, where that matters.
     """
     return {
         "run_id": run_id,
@@ -122,12 +130,15 @@ def begin(
         "plan": t.cast(Plan, {}),
         "events": {},
         "kept": {},
+        "seen": {},
+        "gone": [],
         "outcomes": {},
         "held": {},
         "stopped": "",
         "not_believed": [],
         "keepers": lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
+        "services": dict(services or {}),
         "notes": [],
         "first_wave": None,
         "records": [],
@@ -140,7 +151,8 @@ def begin(
 def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float) -> RunState:
     """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
     made = _made_plan(list(variables), variables, wishes, inventory, now, read_again=False)
-    kept = {**state["kept"], **kept_of(variables, variables, now)}
+    fresh = kept_of(variables, variables, now, state["kept"])
+    kept = {**state["kept"], **fresh}
     busy = {host for wave in made["waves"] for host in wave["hosts"]}
     doubtful = [host for host in grouping_of(kept).doubtful if host in busy]
     made["lines"] = render_plan(made)
@@ -160,6 +172,9 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
+        "seen": events_seen(variables, state["seen"]),
+        "gone": _gone(state, fresh),
+        "notes": _heard_before(state["notes"], fresh),
         # Events keep what was first planned for them.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
         # Kept, as the event may be over when the run is: then nobody took care of it.
@@ -169,6 +184,18 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
     # What is out comes first, and takes its time.
     first = asked_for_early(after, waves[0], grouping_of(kept), wishes, now) if waves and not leftovers(after) else None
     return {**after, "to_read": bool(waves), "first_wave": first}
+
+
+def _gone(state: RunState, fresh: Mapping[str, Kept]) -> list[str]:
+    """The events that are no longer there, by what hosts have said now."""
+    shown = {event for known in fresh.values() for event in known["shows"] or ()}
+    return sorted((events_gone(state["kept"], fresh) | set(state["gone"])) - shown)
+
+
+def _heard_before(notes: Sequence[NoteData], fresh: Mapping[str, Kept]) -> list[NoteData]:
+    """Who was read just now was read after this run had heard of these notes."""
+    read = {host for host, known in fresh.items() if known["shows"] is not None}
+    return [{**note, "heard_before_reading": True} if note["host"] in read else note for note in notes]
 
 
 def _returned_by_others(
@@ -272,8 +299,15 @@ def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, s
     for host, outcome in state["outcomes"].items():
         if outcome["state"] in BAD_STATES:
             why = f"{host}: {outcome.get('error') or outcome['state']}"
-            found.setdefault(grouping.group_of.get(host, ""), []).append(why)
+            for group in _groups_of(host, state, grouping):
+                found.setdefault(group, []).append(why)
     return {group: "; ".join(causes) for group, causes in found.items()}
+
+
+def _groups_of(host: str, state: RunState, grouping: Grouping) -> set[str]:
+    """Its group; of a host that was never read, also that of hosts which one event names together with it."""
+    events = [entry["hosts"] for entry in state["events"].values() if host in entry["hosts"]]
+    return {grouping.group_of.get(name, "") for name in (host, *(name for named in events for name in named))}
 
 
 def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAnswers, now: float) -> Check:
@@ -353,12 +387,14 @@ def decide(
     """
     batch = list(variables)
     made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
-    state["kept"] = {**state["kept"], **kept_of(read_again or (), read_again or {}, now)}
-    kept = {**state["kept"], **kept_of(batch, variables, now)}
+    others = kept_of(read_again or (), read_again or {}, now, state["kept"])
+    state["seen"] = events_seen(read_again or {}, state["seen"])
+    state["kept"] = {**state["kept"], **others}
+    kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
     grouping = grouping_of(kept)
     verdicts = verdicts_of(state, answers, "take", leases_for(batch, grouping))
     unleased = verdicts.unleased(grouping)
-    notes_now = verdicts.notes(state["notes"], now)
+    notes_now = verdicts.notes(state["notes"])
     stale = _stale_notes(state, notes_now, kept, set(batch))
     state["notes"] = [note for note in notes_now if note["host"] not in stale]
     roll = _model(state, kept, variables, made, wishes, inventory, now)
@@ -377,7 +413,7 @@ def _stale_notes(state: RunState, notes: Sequence[NoteData], kept: Mapping[str, 
     """Hosts in service about which another run has left a note: whoever reads them removes it.
 
     A host of another batch was read before this run had the lease. A note may be newer than that, unless this run had
-    heard of it before, or it is much older.
+    heard of it before. No clock tells: that of the other controller may be wrong, and one's own may be set back.
     """
     remembered = {record["host"] for record in state["records"]}
     found = []
@@ -385,9 +421,7 @@ def _stale_notes(state: RunState, notes: Sequence[NoteData], kept: Mapping[str, 
         known = kept.get(note["host"])
         if known is None or note["run"] == state["run_id"] or known["journal"] or note["host"] in remembered:
             continue
-        heard_at = note.get("heard_at", known["seen_at"])
-        older = heard_at < known["seen_at"] or note["at"] + SECONDS_A_NOTE_IS_YOUNG < known["seen_at"]
-        fresh = note["host"] in read_now or older
+        fresh = note["host"] in read_now or note.get("heard_before_reading", False)
         if known["shows"] is not None and fresh:
             found.append(note["host"])
     return list(dict.fromkeys(found))
@@ -403,20 +437,26 @@ def _model(
     now: float,
 ) -> Roll:
     planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
     roll = model_of(
         kept,
         variables,
         planned,
         read_policy(wishes.policy),
         state["outcomes"],
-        dataclasses.replace(wishes.settings, max_at_once=read_max_at_once(wishes.max_at_once, len(state["hosts"]))),
+        dataclasses.replace(wishes.settings, max_at_once=limit, patience=wishes.patience),
         state["run_id"],
         now,
         notes=state["notes"],
-        records=state["records"],
+        # What the inventory no longer has is told, and holds nobody up.
+        records=[record for record in state["records"] if record["host"] in state["lease_of"]],
         elsewhere=functools.cache(inventory.elsewhere),
+        seen=state["seen"],
+        gone=_gone(state, {host: kept[host] for host in variables}),
+        inventory=state["lease_of"],
     )
-    return dataclasses.replace(roll, failures=failures(state, wishes, grouping_of(kept)))
+    failed = failures(state, wishes, grouping_of(kept))
+    return dataclasses.replace(roll, failures=failed, services=state["services"] or None)
 
 
 def _fence(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> FenceTerms:
@@ -443,7 +483,7 @@ def order(
     """What each host does after the drain; why events may not be approved now; what the keepers are told first."""
     batch = list(variables)
     drains = drain_states(found["drain"], variables)
-    kept = {**state["kept"], **kept_of(batch, variables, now)}
+    kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
     made = _made_plan(batch, variables, wishes, inventory, now, read_again=True)
     grouping = grouping_of(kept)
     roll = _model(state, kept, variables, made, wishes, inventory, now)
@@ -544,7 +584,12 @@ def record(
     unsent = _not_sent(orders, variables)
     others = _left_to_others(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
-    kept = {**state["kept"], **kept_of(variables, variables, now)}
+    fresh = kept_of(variables, variables, now, state["kept"])
+    kept = {**state["kept"], **fresh}
+    for host, one in orders.items():
+        if not one["later"] and outcomes[host]["state"] in _IN_OTHER_HANDS:
+            # It was read before this run brought it back, or saw it off. What is read later counts again.
+            kept[host] = {**kept[host], "journal": None}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
     # What this run has told the keepers itself is not among what they have told it.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
@@ -564,6 +609,8 @@ def record(
         **state,
         "outcomes": outcomes,
         "kept": kept,
+        "seen": events_seen(variables, state["seen"]),
+        "gone": _gone(state, fresh),
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
         "first_wave": None,

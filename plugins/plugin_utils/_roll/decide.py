@@ -330,8 +330,9 @@ class _Decision:
             return False
         # Rule 4 goes before rule 2: what is drained already, and has no time left for a return, stays so.
         self.staying.update(name for name in event.hosts if name in self.returnable)
-        # Rule 7: its readable hosts, if rule 1 allows. Rules 4 and 5 and the order of the document: with `proceed`.
-        forced = proceeds or (obstacle.cause == _UNCOVERED and not rule_1)
+        # Rule 7: its readable hosts, if rules 1 and 5 allow. Rules 4 and 5 and the order of the document: with `proceed`.
+        free = not rule_1 and not self.room.obstacle(self.state, event)
+        forced = proceeds or (obstacle.cause == _UNCOVERED and free)
         return forced and bool(self._to_drain(event))
 
     def _to_drain(self, event: Event) -> list[str]:
@@ -371,9 +372,14 @@ def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
     if state.is_covered(event):
         return None
     missing = [name for name in event.hosts if not state.speaks_for(name, event)]
+    outside = [name for name in event.hosts if name not in state.hosts]
     if state.roll.settings.uncovered != "allow":
         missing += event.strangers
-    return _Obstacle(_UNCOVERED, f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names")
+        outside += event.strangers
+    why = f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names"
+    # Nobody will, and its hosts are drained when this run has long ended.
+    never = bool(outside) and drain_deadline(state.roll, event) > state.roll.now + state.roll.settings.patience
+    return _Obstacle(_UNCOVERED, why, never=never)
 
 
 def _not_drained(state: GroupState, event: Event) -> _Obstacle | None:
@@ -437,10 +443,12 @@ class _Room:
     def __init__(self, roll: Roll, states: list[GroupState]) -> None:
         self.roll = roll
         self.down = {name for state in states for name in state.down if name in state.hosts}
-        self.services: dict[str, list[Host]] = {}
+        self.hosts = {host.name: host for host in roll.hosts}
+        self.services: dict[str, list[str]] = {}
         if roll.settings.min_in_service is not None:
-            for host in roll.hosts:
-                self.services.setdefault(host.service, []).append(host)
+            belongs = roll.services or {host.name: host.service for host in roll.hosts}
+            for name, service in belongs.items():
+                self.services.setdefault(service, []).append(name)
         self.drained = {
             host.name for state in states for host in state.hosts.values() if state.has_something_drained(host)
         }
@@ -465,9 +473,10 @@ class _Room:
         return None
 
     def _short_of(self, service: str, going: set[str]) -> _Obstacle | None:
-        hosts = self.services[service]
-        least = at_least(self.roll.settings.min_in_service, len(hosts))
-        staying = [host for host in hosts if host.name not in going]
+        names = self.services.get(service, [])
+        least = at_least(self.roll.settings.min_in_service, len(names))
+        # Whom this run leaves out it does not read: they never count as in service.
+        staying = [self.hosts[name] for name in names if name not in going and name in self.hosts]
         good = [
             host
             for host in staying

@@ -60,7 +60,7 @@ def has_to_be_read(state: RunState, answers: LeaseAnswers) -> bool:
     """Whether somebody may have done something between the reading and the lease."""
     first = state["first_wave"]
     verdicts = verdicts_of(state, answers, "take", [call["group"] for call in first["calls"]] if first else ())
-    others = [note for note in verdicts.notes([], 0.0) if note["run"] != state["run_id"]]
+    others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
     return bool(verdicts.lost or others) or not verdicts.by_lease
 
 

@@ -49,14 +49,14 @@ class Verdicts:
             if why
         }
 
-    def notes(self, known: Sequence[NoteData], now: float) -> list[NoteData]:
+    def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
         """What the keepers of the leases that we have said last; of the others what was known before."""
         held = [found for found in self.by_lease.values() if found.held]
         if not held:
             return list(known)
-        heard = {_same_note(note): note["heard_at"] for note in known if "heard_at" in note}
+        heard = {_same_note(note): note.get("heard_before_reading", False) for note in known}
         return [
-            t.cast(NoteData, {**note, "heard_at": heard.get(_same_note(note), now)})
+            t.cast(NoteData, {**note, "heard_before_reading": heard.get(_same_note(note), False)})
             for found in held
             for note in found.notes
         ]

@@ -9,6 +9,7 @@ Times are seconds by the controller's clock.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
@@ -114,7 +115,7 @@ class Host:
     domain: str
     # A good reading. Without one, `journal` is what this run has seen there before.
     read: bool = True
-    # The ids of the events in its own good reading.
+    # The ids of the events in its own good reading; without one, of those that it has shown before in this run.
     shows: tuple[str, ...] = ()
     journal: Journal | None = None
     # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
@@ -137,6 +138,8 @@ class Settings:
     uncovered: str = "refuse"
     # A marked event that is Scheduled for so long is sent again.
     resend_after: float = 60.0
+    # How long a run waits at most.
+    patience: float = math.inf
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,6 +156,8 @@ class Roll:
     settings: Settings = dataclasses.field(default_factory=Settings)
     # The hosts that this run may act on: those of its batch.
     may_act_on: frozenset[str] = frozenset()
+    # Each host that belongs to a service, also those that this run leaves out -> its service. None: all of `hosts`.
+    services: Mapping[str, str] | None = None
     # Group -> what went wrong there in this run. A failure stops its own group, not the others.
     failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
 

@@ -32,8 +32,9 @@ def packed(state: RunState) -> str:
     lists: dict[tuple[str, ...], int] = {}
     kept = {}
     for host, known in state["kept"].items():
-        shows = known["shows"]
-        kept[host] = known if shows is None else {**known, "shows": lists.setdefault(tuple(shows), len(lists))}
+        shows, showed = known["shows"], lists.setdefault(tuple(known["showed"]), len(lists))
+        now = None if shows is None else lists.setdefault(tuple(shows), len(lists))
+        kept[host] = {**known, "shows": now, "showed": showed}
     return to_carry({**state, "kept": kept, "shown": list(lists)})
 
 
@@ -41,6 +42,7 @@ def unpacked(text: str) -> RunState:
     state = from_carried(text)
     lists = state.pop("shown")
     for known in state["kept"].values():
+        known["showed"] = lists[known["showed"]]
         if known["shows"] is not None:
             known["shows"] = lists[known["shows"]]
     return t.cast(RunState, state)

@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, what_may_go_down_now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import what_may_go_down_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     DRAIN,
     HOLD,
@@ -62,7 +62,7 @@ def next_round(
     chosen = [
         entry
         for entry in entries
-        if _is_chosen(entry, going, roll, missing)
+        if _is_chosen(entry, going)
         and ("drain" not in entry["steps"] or not_fit.keys().isdisjoint(entry["hosts"]))
     ]
     put_off = [entry for entry in entries if entry not in chosen]
@@ -98,19 +98,9 @@ def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
     return Move(HOLD, move.group, move.hosts, events, why=unleased[move.group])
 
 
-def _is_chosen(entry: PlanEntry, going: set[str], roll: Roll, unleased: Mapping[str, str]) -> bool:
-    if entry["status"] == "Started" or entry["vanishing"] or entry["id"] in going:
-        return True
-    read = {host.name for host in roll.hosts if host.read}
-    if entry["approvable"] and read.issuperset(entry["hosts"]):
-        return False
-    # What can't be approved, or names a host that can't be read, is drained as far as that can be done and waited for,
-    # unless that would take a second domain down.
-    return any(
-        state.fits(entry["hosts"], state.down)
-        for state in group_states(roll)
-        if entry["id"] in state.by_id and state.name not in unleased
-    )
+def _is_chosen(entry: PlanEntry, going: set[str]) -> bool:
+    """What may go down is decided in one place. What has started is waited for, what vanishes is drained at once."""
+    return entry["status"] == "Started" or entry["vanishing"] or entry["id"] in going
 
 
 def drained_for(entries: Sequence[PlanEntry], drained: set[str]) -> dict[str, list[str]]:

@@ -49,8 +49,8 @@ class _NoteAsKept(t.TypedDict):
 class NoteData(_NoteAsKept, total=False):
     """What the holder of a lease is about to do to a host; the keepers hold it."""
 
-    # When this run first heard of it, by its own clock; the keepers know nothing of that.
-    heard_at: float
+    # This run had heard of it before it last read the host; the keepers know nothing of that.
+    heard_before_reading: bool
 
 
 class FenceTerms(t.TypedDict):
@@ -158,12 +158,29 @@ class Kept(t.TypedDict):
     place: dict[str, str]
     # The ids of all events in its document; None without a good reading.
     shows: list[str] | None
+    # Those that it has shown before in this run: hosts that once had an event in common are of one group.
+    showed: list[str]
+    # Of its last good reading; None also where this run has returned the host since.
     journal: JournalKept | None
     service: str
     seen_at: float
     # It may act by itself; and it can't be told that a run is there.
     reflexes: bool
     unmarked: bool
+
+
+class EventKept(t.TypedDict):
+    """What is worth keeping of an event that some host shows, in the words of its document."""
+
+    id: str
+    type: str
+    status: str
+    source: str | None
+    description: str | None
+    not_before: str | None
+    seconds_left: int | None
+    duration_seconds: int | None
+    resources: list[str]
 
 
 class RunState(t.TypedDict):
@@ -180,6 +197,9 @@ class RunState(t.TypedDict):
     events: dict[str, PlanEntry]
     # What was last seen of each host.
     kept: dict[str, Kept]
+    # All events that they show, and those that a host has shown and does not show any more.
+    seen: dict[str, EventKept]
+    gone: list[str]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]
@@ -188,6 +208,8 @@ class RunState(t.TypedDict):
     # Lease -> its keepers; host -> its lease; what the keepers were told.
     keepers: dict[str, list[str]]
     lease_of: dict[str, str]
+    # Host -> its service, whatever `--limit` says, where enough of them must be in service.
+    services: dict[str, str]
     notes: list[NoteData]
     first_wave: FirstWave | None
     # What other machines remember; host -> why it can't be drained, as one of them can't be asked.

@@ -32,8 +32,11 @@ class GroupState:
         self.name = name
         self.hosts = {host.name: host for host in hosts}
         shown = {event_id for host in self.hosts.values() if host.read for event_id in host.shows}
+        # A single VM that reboots can't be read: what had started there is under way.
+        shown_last = {event_id for host in self.hosts.values() if not host.read for event_id in host.shows}
         # To hold back, any good reading of a host of the group counts; one of another group never does.
-        self.events = sorted((event for event in roll.events if event.id in shown), key=lambda event: event.order)
+        counts = [event for event in roll.events if event.id in shown or (event.started and event.id in shown_last)]
+        self.events = sorted(counts, key=lambda event: event.order)
         self.by_id = {event.id: event for event in self.events}
         self.by_host: dict[str, list[Event]] = {}
         for event in self.events:

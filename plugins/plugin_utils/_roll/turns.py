@@ -9,6 +9,7 @@ import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
@@ -28,12 +29,18 @@ def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
     """As many of these hosts as are done while their reading is fresh; hosts that one event names stay together."""
     if not state["slice"]:
         return list(hosts)
-    chosen: set[str] = set()
-    linked = [set(entry["hosts"]) for entry in state["events"].values()]
+    together = Joined()
+    for entry in state["events"].values():
+        for host in entry["hosts"]:
+            together.join(entry["hosts"][0], host)
+    company: dict[str, list[str]] = {}
     for host in hosts:
+        company.setdefault(together.root(host), []).append(host)
+    chosen: set[str] = set()
+    for members in company.values():
         if len(chosen) >= state["slice"]:
             break
-        chosen |= {host}.union(*(one for one in linked if host in one))
+        chosen.update(members)
     return [host for host in hosts if host in chosen]
 
 

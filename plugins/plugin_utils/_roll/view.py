@@ -23,7 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping, Place, group_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Grouping, Place, group_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
     Host,
@@ -35,6 +35,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Settings,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+    EventKept,
     JournalKept,
     Kept,
     NoteData,
@@ -46,13 +47,62 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._times import se
 # What a run keeps of a host that it has read.
 
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
-# The states of an outcome in which a host is in service again, whatever its last reading says.
-_BACK = ("restored", "passed", "failed")
+_OF_AN_EVENT = ("source", "description", "not_before", "seconds_left", "duration_seconds")
 
 
-def kept_of(hosts: Iterable[str], host_vars: HostVars, now: float) -> dict[str, Kept]:
-    """Host -> what is worth keeping of its variables and its reading."""
-    return {host: _kept(host, host_vars.get(host) or {}, now) for host in hosts}
+def kept_of(
+    hosts: Iterable[str], host_vars: HostVars, now: float, before: Mapping[str, Kept] | None = None
+) -> dict[str, Kept]:
+    """Host -> what is worth keeping of its variables and its reading. `before`: what was known until now."""
+    known = before or {}
+    return {host: _with_the_past(_kept(host, host_vars.get(host) or {}, now), known.get(host)) for host in hosts}
+
+
+def _with_the_past(fresh: Kept, before: Kept | None) -> Kept:
+    """Who can't be read any more is where it was, and has the journal that was seen there."""
+    if before is None:
+        return fresh
+    if before["shows"] == fresh["shows"] and not before["showed"]:
+        return fresh
+    now = set(fresh["shows"] or ())
+    shown = [event for event in (*(before["shows"] or ()), *before["showed"]) if event not in now]
+    kept: Kept = {**fresh, "showed": shown}
+    if fresh["shows"] is None:
+        kept["place"] = {name: value or before["place"][name] for name, value in fresh["place"].items()}
+        kept["journal"] = before["journal"]
+        kept["reflexes"], kept["unmarked"] = before["reflexes"], before["unmarked"]
+    return kept
+
+
+def events_seen(readings: HostVars, before: Mapping[str, EventKept] | None = None) -> dict[str, EventKept]:
+    """The events that these hosts show, and those that were seen before."""
+    found: dict[str, EventKept] = {}
+    for variables in readings.values():
+        for raw in events_of(variables.get("maintenance_status")):
+            event_id = str(raw.get("id"))
+            # There is no way back from Started.
+            if event_id not in found or raw.get("status") == "Started":
+                found[event_id] = _event_kept(event_id, raw)
+    return {**(before or {}), **found}
+
+
+def _event_kept(event_id: str, raw: Mapping[str, t.Any]) -> EventKept:
+    more = {name: raw.get(name) for name in _OF_AN_EVENT}
+    names = [str(name) for name in raw.get("resources") or ()]
+    kept = {"id": event_id, "type": str(raw.get("type")), "status": str(raw.get("status")), "resources": names, **more}
+    return t.cast(EventKept, kept)
+
+
+def events_gone(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[str]:
+    """What a host has shown and does not show any more, and nobody who was read with it does."""
+    shown = {event for known in fresh.values() for event in known["shows"] or ()}
+    missing = {
+        event
+        for host, known in fresh.items()
+        if known["shows"] is not None and host in before
+        for event in before[host]["shows"] or ()
+    }
+    return missing - shown
 
 
 def grouping_of(kept: Mapping[str, Kept]) -> Grouping:
@@ -70,6 +120,7 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
         "vm": canonical_name(vm_name_of(host, variables)),
         "place": place,
         "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
+        "showed": [],
         "journal": _journal_kept(journal, now) if isinstance(journal, dict) else None,
         "service": _text(variables.get("maintenance_service")),
         # By the time at which it was read: those who were read first have waited for the last one.
@@ -113,14 +164,19 @@ def model_of(
     notes: Sequence[NoteData] = (),
     records: Sequence[RecordData] = (),
     elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
+    seen: Mapping[str, EventKept] | None = None,
+    gone: Iterable[str] = (),
+    inventory: Mapping[str, str] | None = None,
 ) -> Roll:
     """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group.
 
     `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means. `elsewhere`
-    tells the hosts of the inventory that are not of this run, by VM name; it is costly.
+    tells the hosts of the inventory that are not of this run, by VM name; it is costly. `seen` are the events that
+    hosts have shown so far, as a single VM shows its own alone; `gone` those of them that are no longer there.
+    `inventory`: each host of it, and its `maintenance_delivery_group`.
     """
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
-    over = {event for event, seen in seen_last if seen == "gone"}
+    over = {event for event, told in seen_last if told == "gone"}
     grouping = grouping_of(kept)
     by_vm: dict[str, list[str]] = {}
     for host, known in kept.items():
@@ -133,13 +189,20 @@ def model_of(
             if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
                 named = _named(raw, kept, by_vm, elsewhere)
                 events[event_id] = _event(raw, planned.get(event_id), named, rules)
+    for event_id in _shown_by_others(kept, readings) - {*events, *over, *gone}:
+        if raw := (seen or {}).get(event_id):
+            hosts, strangers = _named(raw, kept, by_vm, elsewhere)
+            # Of its own events a host that was read just now tells itself.
+            if not any(name in readings and kept[name]["shows"] is not None for name in hosts):
+                events[event_id] = _event(raw, None, (hosts, strangers), rules)
     # A note that another run has written since such a host was read: what was seen of it may not be so any more.
     noted = {note["host"] for note in notes if note["run"] != run_id} - readings.keys()
     hosts = [_host(host, known, grouping, outcomes.get(host), over, host in noted) for host, known in kept.items()]
+    spoken_of = {note["host"] for note in notes} | {record["host"] for record in records}
     return Roll(
         run=run_id,
         now=now,
-        hosts=(*hosts, *_never_read(notes, kept, grouping)),
+        hosts=(*hosts, *_never_read(spoken_of, kept, grouping, inventory or {})),
         events=tuple(events.values()),
         notes=tuple(_note(note) for note in notes),
         records=tuple(
@@ -151,16 +214,38 @@ def model_of(
     )
 
 
-def _never_read(notes: Sequence[NoteData], kept: Mapping[str, Kept], grouping: Grouping) -> list[Host]:
-    """Hosts that another run was about to drain, and of which this one has seen nothing: they may be of any group."""
-    names = {note["host"] for note in notes}
-    unseen = [name for name in sorted(names) if name not in kept or not any(kept[name]["place"].values())]
-    return [
-        Host(name=name, group=group.name, domain=f"host {name}", read=False)
-        for name in unseen
-        for group in grouping.groups
-        if grouping.group_of.get(name) != group.name
-    ]
+def _shown_by_others(kept: Mapping[str, Kept], readings: HostVars) -> set[str]:
+    """The events that hosts have shown which were not read just now."""
+    lists = [_shown_last(known) for host, known in kept.items() if host not in readings or known["shows"] is None]
+    # Nearly all of them are one and the same list.
+    return {event for shown in {id(shown): shown for shown in lists}.values() for event in shown}
+
+
+def _shown_last(known: Kept) -> list[str]:
+    return known["showed"] if known["shows"] is None else known["shows"]
+
+
+def _never_read(
+    names: Iterable[str], kept: Mapping[str, Kept], grouping: Grouping, inventory: Mapping[str, str]
+) -> list[Host]:
+    """Hosts that may be drained, say notes of another run or records, and of which this one has seen nothing.
+
+    They may be of any group, unless the inventory tells which.
+    """
+    found = []
+    for name in sorted(name for name in names if name not in kept or not _has_company(kept[name])):
+        lease = inventory[name] or THE_REST if name in inventory else None
+        for group in grouping.groups:
+            if grouping.group_of.get(name) != group.name and (lease is None or lease in group.leases):
+                domain = grouping.domain_of.get(name, f"host {name}")
+                found.append(Host(name=name, group=group.name, domain=domain, read=False))
+    return found
+
+
+def _has_company(known: Kept) -> bool:
+    """Something tells which group it is of, if only that it was read and shows nothing in common with others."""
+    place = known["place"]
+    return known["shows"] is not None or bool(known["showed"] or place["delivery_group"] or place["placement_group"])
 
 
 def _note(note: NoteData) -> Note:
@@ -179,21 +264,19 @@ def _mark(mark: Mapping[str, t.Any]) -> Mark:
 
 
 def _place(host: str, known: Kept) -> Place:
-    return Place(host=host, events=None if known["shows"] is None else tuple(known["shows"]), **known["place"])
+    shown = (*(known["shows"] or ()), *known["showed"])
+    return Place(host=host, events=None if known["shows"] is None and not shown else shown, **known["place"])
 
 
 def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, over: set[str], is_noted: bool) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
-    if state in _BACK or state == "vanished":
-        # It was read before this run brought it back, or saw it off.
-        journal = None
     return Host(
         name=name,
         group=grouping.group_of[name],
         domain=grouping.domain_of[name],
         read=known["shows"] is not None and not is_noted,
-        shows=tuple(event for event in known["shows"] or () if event not in over),
+        shows=tuple(event for event in _shown_last(known) if event not in over),
         journal=Journal(
             owner=journal["owner"],
             events=tuple(journal["events"]),

@@ -204,15 +204,18 @@ def test_two_runs_at_once(fleet):
 
 def test_another_run_has_the_lease(fleet):
     """What was left behind is returned all the same; what needs the lease does not begin."""
-    fleet.event_per_domain(notice=900)
-    fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-0"))
-    for event in fleet.simulator.events():
-        fleet.simulator.cancel(event["id"])
+    fleet.event_of_domain("0", notice=900)
+    # However late it is killed, it can't get further than this.
+    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
+    fleet.roll_and_kill_when(fleet.was_sent)
+    assert fleet.drained_hosts() == ["web-0", "web-3"]
+    fleet.simulator.clear_faults()
+    fleet.simulator.cancel("E0")
     fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
     give_the_lease_to_another_run(fleet)
     run = fleet.roll("-e", "approve_wait_timeout=5")
     assert run.code == 2, run.output
-    assert fleet.count("restore", "web-0") == 1
+    assert fleet.count("restore", "web-0") == fleet.count("restore", "web-3") == 1
     assert fleet.drained_hosts() == []
     assert fleet.count("drain", "web-1") == 0
     assert "Not begun: event E9, as Another run is at work" in " ".join(run.output.split())

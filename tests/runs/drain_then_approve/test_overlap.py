@@ -148,3 +148,17 @@ def test_a_journal_that_is_gone_is_told(fleet):
     run = fleet.roll()
     assert fleet.approvals() == ["E0"]
     assert "web-0: Its journal is gone" in " ".join(run.output.split())
+
+
+def test_a_single_vm_whose_event_has_started_holds_back_the_others_of_its_group(tmp_path):
+    """Nobody but itself shows the event, and this run does nothing about it."""
+    with RollFleet(tmp_path, hosts=3, single_vms=True) as fleet:
+        for host, variables in fleet.host_vars.items():
+            variables.update(maintenance_delivery_group="set", maintenance_domain=host)
+        fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1, source="User")
+        fleet.simulator.wait_for("E0", "Started")
+        reboot(fleet, 1, notice=3000)
+        policy = [{"source": "User", "action": "ignore"}, {"action": "drain"}]
+        run = fleet.roll("-e", json.dumps({"maintenance_policy": policy}), "-e", "approve_wait_timeout=5")
+        assert (run.code, fleet.approvals(), fleet.notes()) == (2, [], [])
+        assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())

@@ -49,6 +49,17 @@ def test_only_hosts_of_the_same_service_count(fleet):
     assert "hosts of batch would be in service" in " ".join(run.output.split())
 
 
+def test_hosts_that_a_limit_leaves_out_are_of_the_service_and_do_not_count_as_in_service(tmp_path):
+    with RollFleet(tmp_path, hosts=6) as fleet:
+        fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
+        wanted = ("-e", "maintenance_min_in_service=50%", "-e", "maintenance_healthy_timeout=3600")
+        run = fleet.roll("--limit", "web-0,web-1", *wanted)
+        assert (run.code, fleet.approvals(), fleet.notes()) == (2, [], [])
+        said = " ".join(run.output.split())
+        assert "Not begun: event E0, as 1 hosts would be in service, and maintenance_min_in_service is 3" in said
+        assert fleet.roll("--limit", "web-0,web-1,web-2,web-3", *wanted).code == 0
+
+
 class Webhook(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -21,7 +21,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing im
 def state_of(shows):
     hosts = list(shows)
     state = begin("run", 0.0, hosts, dict.fromkeys(hosts, ""), None)
-    state["kept"] = {host: {"vm": host, "shows": ids, "journal": None} for host, ids in shows.items()}
+    state["kept"] = {
+        host: {"vm": host, "shows": ids, "showed": [] if ids else ["E0"], "journal": None}
+        for host, ids in shows.items()
+    }
     return state
 
 

@@ -10,6 +10,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import tur
 from conduct_cases import HOSTS, NOW, a_run, reboot, wishes
 
 LINKED = {**reboot(0), "resources": ["web-0", "web-2"]}
+CHAIN = [{**reboot(0), "resources": ["web-0", "web-1"]}, {**reboot(1), "resources": ["web-1", "web-2"]}]
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,7 @@ LINKED = {**reboot(0), "resources": ["web-0", "web-2"]}
         (1, [LINKED], ["web-0", "web-2"]),
         (2, [LINKED], ["web-0", "web-2"]),
         (3, [LINKED], ["web-0", "web-1", "web-2"]),
+        (1, CHAIN, ["web-0", "web-1", "web-2"]),
     ],
 )
 def test_as_many_hosts_as_go_in_one_and_who_belongs_to_them(size, events, chosen):

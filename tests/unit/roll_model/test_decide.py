@@ -183,6 +183,14 @@ def test_rule_5_min_in_service_waits_for_what_may_come_and_says_what_never_can()
     assert rounds(roll(WEB, events, settings=Settings(min_in_service=2)))
 
 
+def test_rule_5_hosts_that_a_run_leaves_out_are_of_the_service_and_do_not_count_as_in_service():
+    services = dict.fromkeys((*WEB, "web3", "web4", "web5"), "")
+    for least, goes in ((2, True), ("33%", True), ("50%", False), (3, False)):
+        state = roll(WEB, [reboot("R0", "web0")], settings=Settings(min_in_service=least), services=services)
+        assert bool(rounds(state)) is goes
+        assert [move.never for move in what_may_go_down_now(state)] == [not goes]
+
+
 def test_rule_5_a_share_is_rounded_up():
     assert (at_least("50%", 3), at_least("2", 3), at_least(None, 3)) == (2, 2, 0)
 

@@ -90,10 +90,10 @@ def test_another_domain_that_is_out_holds_back():
 
 
 @pytest.mark.parametrize("state", ["restored", "passed", "failed", "vanished"])
-def test_who_was_brought_back_by_this_run_is_not_out_any_more(state):
+def test_who_was_brought_back_by_this_run_and_drained_again_by_others_is_out(state):
     events = [event("E0", "web-0", at="05:00"), event("E1", "web-1")]
     made = decided(fleet(events, web_0=drained_for("E0")), ["web-1"], {"web-0": {"state": state, "outcomes": {}}})
-    assert ids(made) == ["E1"]
+    assert ids(made) == []
 
 
 def test_what_azure_has_under_way_holds_back_until_it_is_over():
@@ -190,8 +190,8 @@ def unread(host):
 
 @pytest.mark.parametrize("other", [None, "web-0"])
 def test_what_names_a_host_that_can_not_be_read_is_drained_as_far_as_that_goes(other):
-    """It is waited for, unless that would take a second domain down."""
-    events = [event("E", "web-1", "web-3"), *([event("S", other, status="Started")] if other else [])]
+    """When it is due, and unless that would take a second domain down."""
+    events = [event("E", "web-1", "web-3", at="00:05"), *([event("S", other, status="Started")] if other else [])]
     hosts = {**fleet(events), "web-3": unread("web-3")}
     hosts["web-1"]["maintenance_domain"] = "0"
     hosts["web-0"]["maintenance_domain"] = "9"
@@ -200,12 +200,45 @@ def test_what_names_a_host_that_can_not_be_read_is_drained_as_far_as_that_goes(o
     assert ids(made) == ([] if other else ["E"])
 
 
-def test_what_can_not_be_approved_is_drained_and_waited_for_with_the_lease():
-    events = [event("E", "web-0", "stranger")]
+def test_what_can_not_be_approved_is_drained_late_and_waited_for_with_the_lease():
+    events = [event("E", "web-0", "stranger", at="00:05")]
     made = decided(fleet(events), ["web-0"])
     assert (ids(made), made["drain"], made["again"]) == (["E"], ["web-0"], False)
     made = decided(fleet(events), ["web-0"], unleased={GROUP: "It is held by x."})
     assert (ids(made), made["drain"]) == ([], [])
+
+
+def test_what_can_not_be_approved_is_not_drained_hours_before_it_is_due():
+    """And a run that will have ended by then does not wait for it."""
+    events = [event("E", "web-0", "stranger", at="05:00")]
+    made = decided(fleet(events), ["web-0"])
+    assert (ids(made), made["drain"], made["waits"]) == ([], [], True)
+    assert made["held"] == {"E": "Nobody speaks in this run for stranger, which event E names"}
+    made = decided(fleet(events), ["web-0"], patience=1800.0)
+    assert (ids(made), made["waits"]) == ([], False)
+    made = decided(fleet([event("E", "web-0", "stranger", at="00:30")]), ["web-0"], patience=1800.0)
+    assert (ids(made), made["waits"]) == ([], True)
+
+
+def test_what_can_not_be_approved_is_not_drained_beside_another_domain():
+    events = [
+        event("F", "web-0", "web-1", "web-2", kind="Freeze", duration=5, at="00:02"),
+        event("E0", "web-0", at="00:03"),
+        event("E1", "web-1", "stranger", at="00:04"),
+        event("E2", "web-2", "another", at="00:05"),
+    ]
+    made = decided(fleet(events), ["web-0", "web-1", "web-2"])
+    assert (ids(made), made["drain"]) == (["F", "E0"], ["web-0"])
+    chain = [event("A", "web-0", "web-1", at="00:03"), event("B", "web-1", "web-2", "stranger", at="00:04")]
+    made = decided(fleet(chain), ["web-0", "web-1", "web-2"])
+    assert (ids(made), made["drain"]) == (["A"], ["web-0", "web-1"])
+
+
+def test_what_can_not_be_approved_leaves_enough_hosts_in_service():
+    events = [event("E", "web-1", "stranger", at="00:05")]
+    assert decided(fleet(events), ["web-1"])["drain"] == ["web-1"]
+    assert decided(fleet(events), ["web-1"], min_in_service=3)["drain"] == []
+    assert decided(fleet(events), ["web-1"], min_in_service=3, overlap="proceed")["drain"] == ["web-1"]
 
 
 def test_who_is_brought_back_first_has_another_round():
