@@ -57,7 +57,7 @@ class Host:
         return wire.Answer(answer, {}, b"", 0.0)
 
     def approve(self):
-        self.deeds.approve(self.parsed["events"][0], self.parsed, "h0", self.endpoint)
+        self.deeds.approve(self.parsed["events"][0], self.parsed, "h0", self.endpoint, "2020-07-01")
 
     def marks(self):
         return [mark["event"] for mark in self.deeds.journal.read().get("marks", [])]
