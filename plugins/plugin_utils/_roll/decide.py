@@ -330,7 +330,7 @@ class _Decision:
             return False
         # Rule 4 goes before rule 2: what is drained already, and has no time left for a return, stays so.
         self.staying.update(name for name in event.hosts if name in self.returnable)
-        # Rule 7: its readable hosts, if rules 1 and 5 allow. Rules 4 and 5 and the order of the document: with `proceed`.
+        # Rule 7: its readable hosts, if rules 1 and 5 allow. Rules 4, 5 and the order of the document: with `proceed`.
         free = not rule_1 and not self.room.obstacle(self.state, event)
         forced = proceeds or (obstacle.cause == _UNCOVERED and free)
         return forced and bool(self._to_drain(event))

@@ -149,12 +149,11 @@ class GroupState:
         """A VM that is no host of the group counts as another domain."""
         return self.hosts[name].domain if name in self.hosts else f"VM {name}"
 
-    def fits(self, names: Iterable[str], down: Iterable[str]) -> bool:
-        """Rule 1: no host of another domain is down; beyond that, only what one single event names goes together."""
-        return not self.in_the_way(names, down)
-
     def in_the_way(self, names: Iterable[str], down: Iterable[str]) -> list[str]:
-        """Those of `down` that keep these hosts from going."""
+        """Those of `down` that keep these hosts from going.
+
+        Rule 1: no host of another domain is down; beyond that, only what one single event names goes together.
+        """
         going = set(names)
         domains = {self.domain(name) for name in going}
         others = set(down) - going

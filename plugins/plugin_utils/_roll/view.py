@@ -23,7 +23,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Grouping, Place, group_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+    THE_REST,
+    Grouping,
+    Place,
+    group_hosts,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
     Host,

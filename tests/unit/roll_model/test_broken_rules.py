@@ -180,9 +180,7 @@ def test_hosts_of_the_same_domain_are_not_in_the_way():
     assert state.in_the_way(["web0"], ["web1", "web2"]) == ["web2"]
     # What one event takes down in two domains goes alone.
     assert state.in_the_way(["web0", "web2"], ["web1"]) == ["web1"]
-    assert state.fits(["web0"], ["web1"])
-    assert not state.fits(["web0"], ["web1", "web2"])
-    assert not state.fits(["web0", "web2"], ["web1"])
+    assert not state.in_the_way(["web0"], ["web1"])
 
 
 def test_a_journal_without_events_is_worked_on_as_long_as_it_says():
