@@ -12,7 +12,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import write_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 
 class ActionModule(ActionBase):
@@ -25,6 +25,8 @@ class ActionModule(ActionBase):
         self.validate_argument_spec(argument_spec={})
         task_vars = task_vars or {}
         order = order_of(OwnVariables(self, task_vars))
+        if order is None:
+            return dict(NOT_ORDERED)
         if order.is_alone:
             return {"changed": False, "skipped": True, "skip_reason": "The command that approves marks it as well"}
         self._task.args = order.mark_options()

@@ -13,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.approve
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 
 class ActionModule(ApproveAction):
@@ -24,9 +24,12 @@ class ActionModule(ApproveAction):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         self.validate_argument_spec(argument_spec=approve_options())
+        order = order_of(OwnVariables(self, task_vars or {}))
+        if order is None:
+            return dict(NOT_ORDERED)
         results = []
         defaults = self._task.args
-        for arguments in order_of(OwnVariables(self, task_vars or {})).parts():
+        for arguments in order.parts():
             self._task.args = {**defaults, **arguments}
             results.append(self._sent(task_vars or {}))
         return wrap_var({"changed": any(one.get("changed") for one in results), "results": results})

@@ -18,10 +18,16 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 # Registered by _approve_send.
 SENT = "__approve_sent"
+
+
+def _was_not_sent(own: OwnVariables) -> bool:
+    """In a roll: the host could not even be marked, in this round."""
+    order_in = own.setting("approve_order_in", "")
+    return bool(order_in) and own.registered("__not_sent_in") == own.registered(order_in)["id"]
 
 
 class ActionModule(WaitAction):
@@ -36,6 +42,11 @@ class ActionModule(WaitAction):
         self.task_vars = task_vars or {}
         own = OwnVariables(self, self.task_vars)
         order = order_of(own)
+        if order is None:
+            return dict(NOT_ORDERED)
+        if _was_not_sent(own):
+            # A task that is skipped would put its result in the place of the one that says so.
+            return t.cast("dict[str, t.Any]", own.registered("approve_result"))
         sent = plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:

@@ -30,6 +30,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
@@ -148,7 +149,7 @@ class ActionModule(MachineAction):
                 seconds, answers = time.monotonic() - begun, Answers({})
             else:
                 reading, seconds, answers = self._conversation(options, task_vars)
-            status = self.understand(reading, options["vm_name"])
+            status = status_told(reading, options["vm_name"])
         except HostFailed as failure:
             self.findings.append(_service.about_failure(str(failure)))
             return

@@ -60,9 +60,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import last_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import (
+    endpoint_of,
+    status_told_in_a_roll,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),
@@ -103,6 +108,12 @@ VARIABLES = {
 }
 
 
+def _is_due(order: Mapping[str, t.Any], approved: t.Any) -> bool:
+    """Whether a host is returned to service now: not while its event is there."""
+    over = isinstance(approved, Mapping) and bool(approved.get("over"))
+    return bool(order["restore"]) and (not order["acts"] or over)
+
+
 class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = True
@@ -112,7 +123,10 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         self.task_vars = task_vars or {}
         self.host = str(self.task_vars["inventory_hostname"])
-        self._take_variables()
+        # Whether a roll has this host drained.
+        self.ordered = False
+        if not self._take_variables():
+            return dict(NOT_ORDERED)
         _unused, self.options = self.validate_argument_spec(argument_spec=OPTIONS)
         self.options.update(events=plain(self.options["events"]), seen=plain(self.options["seen"]))
         if self.options["timeout"] <= 0:
@@ -131,23 +145,38 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"{self.host}: {error}") from None
         return wrap_var(plan)
 
-    def _take_variables(self) -> None:
-        """What is not given as an argument is a variable of the role, or in the order that a roll has for this host."""
+    def _take_variables(self) -> bool:
+        """What is not given as an argument is a variable of the role, or in the order that a roll has for this host.
+
+        Returns whether there is something to do: a roll may have none for it.
+        """
         own = OwnVariables(self, self.task_vars)
         role = str(self._task.args.get("direction"))
-        found = own.settings(VARIABLES.get(role, {}))
-        order_in = own.setting(f"{role}_order_in", "")
+        order_in, ordered = own.setting(f"{role}_order_in", ""), {}
         if order_in:
             order = own.order(order_in)
-            found["run_id"] = own.registered(order_in)["run_id"]
-            found["fence"] = order["fence" if role == "drain" else "restore_fence"]
-            if role == "drain":
-                status = own.registered("maintenance_status")
-                found["events"] = [event for event in status["events"] if event["id"] in order["events"]]
-        for option, value in found.items():
+            if order is None or not (role == "drain" or _is_due(order, own.registered("approve_result"))):
+                return False
+            self.ordered = role == "drain"
+            ordered = self._drain_ordered(order, own) if role == "drain" else self._return_ordered(order, own)
+            ordered["run_id"] = own.registered(order_in)["run_id"]
+        wanted = {option: name for option, name in VARIABLES.get(role, {}).items() if option not in ordered}
+        for option, value in {**own.settings(wanted), **ordered}.items():
             # What is empty is not given: a fence without a word would be one of default values.
             if value not in ({}, None):
                 self._task.args.setdefault(option, value)
+        return True
+
+    @staticmethod
+    def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
+        events = own.registered("maintenance_status")["events"]
+        return {"fence": order["fence"], "events": [event for event in events if event["id"] in order["events"]]}
+
+    @staticmethod
+    def _return_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
+        # The last that was seen of the journal.
+        marked, status = own.registered("approve_mark") or {}, last_reading(own.task_vars) or {}
+        return {"fence": order["restore_fence"], "seen": marked.get("journal") or status.get("journal") or {}}
 
     def _drain(self) -> dict[str, t.Any]:
         events = self.options["events"]
@@ -200,7 +229,7 @@ class ActionModule(ActionBase):
 
     def _effects(self) -> dict[str, t.Any]:
         own = OwnVariables(self, self.task_vars)
-        status = plain(own.registered("maintenance_status"))
+        status = plain(last_reading(own.task_vars))
         if isinstance(status, dict) and (status.get("journal") or {}).get("marks"):
             status = Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
         return effects_seen(plain(own.registered("approve_result")), status)
@@ -248,7 +277,7 @@ class ActionModule(ActionBase):
         if begins:
             order = first.with_beginning(order)
         opened = {"expected": guess["steps"] if guess else None, "fence": self.fence, **more}
-        answer = first.ask({**order, "open": opened})
+        answer = first.ask({**order, "open": opened, **self._look_along()})
         if answer.get("failed") or "journal" not in answer:
             message = answer.get("msg") or "the journal could not be opened"
             raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
@@ -267,7 +296,32 @@ class ActionModule(ActionBase):
                 result = orders.after(items, answer, result)
             if not result.get("failed"):
                 result = orders.all_on_the_host(result)
-        return result
+        reading = self._reading(answer.get("look"))
+        return {**result, "reading": reading} if reading else result
+
+    def _look_along(self) -> dict[str, t.Any]:
+        """In a roll, who is drained is read right after it. On Windows that would be one more call each time."""
+        return {"look": self.fence["ask"]} if self.fence and self.ordered and not self.on_windows else {}
+
+    def _reading(self, look: dict[str, t.Any] | None) -> dict[str, t.Any] | None:
+        """As _host_state would have it; None where the host is to be asked by itself."""
+        known = plain((OwnVariables(self, self.task_vars).registered("maintenance_status") or {}).get("this_host"))
+        if not look or not self.fence or not known or not known.get("vm_name"):
+            return None
+        asked, answers = self.fence["ask"], {**look["answers"], "heard_at": time.time()}
+        try:
+            answers["endpoint"] = endpoint_of(answers["endpoint"], asked["endpoints"][0])
+            status = status_told_in_a_roll(answers, known, None, Documents(constants.DEFAULT_LOCAL_TMP))
+        except AnsibleActionFail:
+            return None
+        return {
+            **status,
+            "api_version": asked["api_version"],
+            "journal": look["journal"],
+            "journal_problem": "",
+            "host_clock": look["clock"],
+            "run_mark": look["run_mark"],
+        }
 
     def _undid_what_is_no_longer_meant(self, journal: dict[str, t.Any] | None) -> bool:
         """Whether a host that has drained itself by other steps than those of today had to undo some of them first."""

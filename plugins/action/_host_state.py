@@ -10,7 +10,6 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import STATUS_FILE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warnings_about
@@ -19,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import OTHERS_IN, Documents
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.powershell import READ_ALONG
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed, ServiceAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import (
@@ -30,6 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_pro
     told_clock,
     told_mark,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told_in_a_roll
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import state_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
@@ -54,15 +54,16 @@ class ActionModule(ServiceAction):
         for option, value in found.items():
             self._task.args.setdefault(option, value)
         options = self.checked_options(state_options())
+        reads = own.setting(options["reads_in"], "") if options["reads_in"] else ""
         mark: dict[str, t.Any] = {}
         if other:
             known = task_vars["hostvars"].raw_get(other).get("maintenance_status") or {}
             options["this_host"] = known.get("this_host")
             if not self._task.check_mode:
                 mark = {"path": path_beside(status_file), "run_id": own.run()["run_id"]}
-        if options["reads"]:
+        if reads:
             run = own.run()
-            if not own.listed(options["reads"]) or own.host in run["vanished"]:
+            if not own.listed(reads) or own.host in run["vanished"]:
                 # A task that is skipped would put its result in the place of the reading.
                 return t.cast("dict[str, t.Any]", own.registered("maintenance_status") or {"changed": False})
             if run["has_read"]:
@@ -106,16 +107,13 @@ class ActionModule(ServiceAction):
     def _reading(
         self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> dict[str, t.Any]:
-        known = _known(options)
-        vm_name = str(known["vm_name"]) if known else options["vm_name"]
-        status = self.understand(answers, vm_name, Documents(constants.DEFAULT_LOCAL_TMP))
-        if known:
-            status["this_host"] = known
+        status = status_told_in_a_roll(
+            answers, _known(options), options["vm_name"], Documents(constants.DEFAULT_LOCAL_TMP)
+        )
         version = self.api_versions(task_vars).wanted(options)
         warnings = warnings_about(status) + self.version_warnings(options, task_vars)
-        digest = status.get(OTHERS_IN) or document_digest(answers["events"]["body"])
         more = {"warnings": warnings} if warnings else {}
-        return {"changed": False, "api_version": version, **status, "document_sha256": digest, **more}
+        return {"changed": False, "api_version": version, **status, **more}
 
 
 def _settings_of(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -18,6 +18,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import marks_name_only
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
     Cluster,
@@ -29,10 +30,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import DRAIN, last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import IDENTITY_VARIABLES, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.left_of_deeds import (
+    left_to_tasks,
+    to_be_read_again,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
     from_carried,
     packed,
@@ -57,8 +63,10 @@ DEEDS = (
     "check",
     "decide",
     "confirm_drain",
+    "drained",
     "order",
     "confirm_approval",
+    "returned",
     "record",
     "leftovers",
     "sum_up",
@@ -112,6 +120,8 @@ class ActionModule(ActionBase):
         if "maintenance_status" in names:
             documents = Documents(constants.DEFAULT_LOCAL_TMP)
             for known in found.values():
+                if DRAIN in names:
+                    known["maintenance_status"] = last_reading(known)
                 if isinstance(known.get("maintenance_status"), dict):
                     known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
         return found
@@ -276,6 +286,20 @@ class ActionModule(ActionBase):
             "calls": decision["calls"],
         }
 
+    def _drained(self) -> dict[str, t.Any]:
+        results = self._registered(DRAIN)
+        return {
+            "by_tasks": left_to_tasks(results),
+            "reads": to_be_read_again(results, self.wishes.oldest_reading, self.now),
+        }
+
+    def _returned(self) -> dict[str, t.Any]:
+        return {"by_tasks": left_to_tasks(self._registered("restore_result"))}
+
+    def _registered(self, name: str) -> dict[str, t.Any]:
+        found = needed_vars(self.hosts, self.hostvars, (), texts=(name,))
+        return {host: known.get(name) or {} for host, known in found.items()}
+
     def _order(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"]
         self.state["notes"] = self.round["notes"]
@@ -302,7 +326,10 @@ class ActionModule(ActionBase):
             "orders": _each_as_text(orders),
             "run_id": self.state["run_id"],
             "calls": calls,
-            "acts": [host for host, one in orders.items() if one["acts"]],
+            # The others are marked by the command that approves.
+            "marked_before": [
+                host for host, one in orders.items() if one["acts"] and not marks_name_only(host, one["marks"])
+            ],
             "restores": [host for host, one in orders.items() if one["restore"]],
         }
 

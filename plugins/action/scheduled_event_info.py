@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_a
     HostFailed,
     ServiceAction,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import info_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
@@ -41,7 +42,7 @@ class ActionModule(ServiceAction):
             return wrap_var(failure.result)
         version = self.api_versions(task_vars).wanted(options)
         self._check_version_for_filters(version, options)
-        everything = self.understand(answers, options["vm_name"])
+        everything = status_told(answers, options["vm_name"])
         if options["affecting"] == "this_host" and everything["this_host"] is None and options["vm_name"] is None:
             raise AnsibleActionFail(f"{NAME_NOT_TOLD}, or read all events with affecting: any")
         status = select(

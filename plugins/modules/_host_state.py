@@ -35,10 +35,11 @@ options:
       What an earlier reading of this run told in C(this_host). Then the service is asked for events alone, which is one
       request less.
     type: dict
-  reads:
+  reads_in:
     description: >-
-      Where the hosts that are to be read are listed, such as C(ansible_play_batch), or C(__check.hosts) of a result.
-      Any other host is asked nothing, and keeps its C(maintenance_status). By default every host is read.
+      The variable that says where the hosts that are to be read are listed, such as C(ansible_play_batch), or
+      C(__check.hosts) of a result. Any other host is asked nothing, and keeps its C(maintenance_status). By default
+      every host is read.
     type: str
     default: ""
   of:
@@ -82,6 +83,10 @@ host_clock:
     not tell a boot, by its clock.
   type: dict
   returned: always
+heard_at:
+  description: When the controller heard it, in seconds since 1970.
+  type: float
+  returned: success
 other_events_in:
   description: The name under which the run keeps the whole document.
   type: str

@@ -31,8 +31,10 @@ options:
       - check
       - decide
       - confirm_drain
+      - drained
       - order
       - confirm_approval
+      - returned
       - record
       - leftovers
       - sum_up

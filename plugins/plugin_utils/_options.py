@@ -87,7 +87,7 @@ def state_options() -> dict[str, t.Any]:
         service_options(),
         journal=dict(type="str", default=DEFAULT_PATH),
         this_host=dict(type="dict"),
-        reads=dict(type="str", default=""),
+        reads_in=dict(type="str", default=""),
         of=dict(type="str"),
     )
 

@@ -15,6 +15,9 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 
+# What a task registers for a host that is not its business. As a condition of the task, that would be a template, too.
+NOT_ORDERED: dict[str, t.Any] = {"changed": False, "skipped": True, "skip_reason": "The order does not name this host"}
+
 
 class OwnVariables:
     def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
@@ -45,10 +48,10 @@ class OwnVariables:
         hosts = (found or {}).get(key) if key else found
         return self.host in (hosts or ())
 
-    def order(self, name: str) -> dict[str, t.Any]:
-        """What the action _roll, whose result was registered under that name, has this host do."""
-        told: dict[str, t.Any] = json.loads(self.registered(name)["orders"][self.host])
-        return told
+    def order(self, name: str) -> dict[str, t.Any] | None:
+        """What the action _roll, whose result was registered under that name, has this host do; None for nothing."""
+        told = self.registered(name)["orders"].get(self.host)
+        return None if told is None else t.cast("dict[str, t.Any]", json.loads(told))
 
     def run(self) -> dict[str, t.Any]:
         """What the plays of a roll share, see roll/begin.yml."""

@@ -12,6 +12,9 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service import 
 from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 
+# Whoever takes longer is asked by a task of its own, which has time.
+SECONDS_TO_LOOK = 5
+
 
 def check_that_events_are_shown(fence, transport=SocketTransport, discovered_endpoints=None):
     """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
@@ -22,3 +25,15 @@ def check_that_events_are_shown(fence, transport=SocketTransport, discovered_end
         raise Refused(UNREAD, "It is not known whether the event is still there. %s" % error) from None
     fence.check_events(answers["events"]["body"])
     return incarnation_of(answers["events"]["body"])
+
+
+def look(request, clock, transport=SocketTransport, discovered_endpoints=None):
+    """What the service shows now, and the host's time before it was asked; None where it does not answer at once."""
+    # The clock first: what is read after it is never taken for newer than it is.
+    seconds = clock.told()
+    try:
+        request = dict(request, timeout=SECONDS_TO_LOOK, with_instance=False)
+        answers = _reading.read(request, transport, discovered_endpoints)
+    except _patience.ImdsError:
+        return None
+    return {"clock": seconds, "answers": answers}

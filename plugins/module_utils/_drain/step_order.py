@@ -84,10 +84,28 @@ def _several(order, runner):
     with _in_contact(order, runner):
         result["results"] = _done_in_a_row(order, runner)
     result["changed"] = any(one["changed"] for one in result["results"])
+    if order.get("look"):
+        result["look"] = _look(order, runner)
     if order.get("seconds_at_work") and _says_who_works(order, runner):
         # What comes next is done by tasks, which say nothing themselves.
         OwnedJournal(runner.journal, runner.run_id).renew(order["seconds_at_work"])
     return result
+
+
+def _look(order, runner):
+    """A reading right after the drain, if that is through: it saves one that is asked for by itself."""
+    journal = OwnedJournal(runner.journal, runner.run_id)
+    if (runner.journal.read() or {}).get("state") != "drained":
+        return None
+    look = _ask.look(order["look"], runner.here.clock, **runner.here.service)
+    if look is None:
+        return None
+    mark = order.get("mark")
+    return dict(
+        look,
+        run_mark=_mark_file.left_by_a_run(mark, runner.run_id) if mark else None,
+        journal=journal.with_who_is_at_work(journal.read()),
+    )
 
 
 def _done_in_a_row(order, runner):

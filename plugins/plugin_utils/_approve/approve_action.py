@@ -32,6 +32,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import (
+    LAST_READING,
+    READING,
+    last_reading,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
@@ -118,7 +123,7 @@ class _Approval:
         """What this run has read last, if that is what is to be judged. Without it, the host is read once more."""
         if not self.options["reading"] or self.options["vm_name"] is not None:
             return None
-        return service.earlier_reading(plain(self.task_vars.get("maintenance_status")))
+        return service.earlier_reading(plain(last_reading(self.task_vars)))
 
     def _first_senders(self) -> dict[str, str]:
         """Event -> the first of its hosts that is still there. The others need not be asked who they are."""
@@ -145,9 +150,15 @@ class _Approval:
 
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
-            return needed_vars(hosts, self.task_vars["hostvars"], (*NAME_VARIABLES, *more), texts=DRAINED_VARIABLES)
+            names = dict.fromkeys([*NAME_VARIABLES, *LAST_READING, *more])
+            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=DRAINED_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
+        if self.options["marks"]:
+            # In a roll.
+            for known in found.values():
+                known[READING] = last_reading(known)
+        return found
 
     @functools.cached_property
     def _drained_hosts(self) -> tuple[list[str], dict[str, dict[str, t.Any]]]:

@@ -14,6 +14,10 @@ Options = dict[str, t.Any]
 MARKED = "approve_mark"
 
 
+def marks_name_only(host: str, marks: Sequence[Mapping[str, t.Any]]) -> bool:
+    return {str(name) for mark in marks for name in mark["hosts"]} == {host}
+
+
 @dataclasses.dataclass(frozen=True)
 class ApproveOrder:
     host: str
@@ -36,7 +40,7 @@ class ApproveOrder:
     @property
     def is_alone(self) -> bool:
         """In a roll, whether the events name no other host of the run: then it is marked by the command that sends."""
-        return bool(self.fence) and {str(host) for mark in self.marks for host in mark["hosts"]} == {self.host}
+        return bool(self.fence) and marks_name_only(self.host, self.marks)
 
     def mark_options(self) -> Options:
         """The options of drain_journal: before anything is sent, the next run is told what may start at any moment."""

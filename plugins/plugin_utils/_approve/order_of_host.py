@@ -14,9 +14,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables i
 SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
 
 
-def order_of(own: OwnVariables) -> ApproveOrder:
+def order_of(own: OwnVariables) -> ApproveOrder | None:
+    """None where a roll has nothing for this host to approve or to wait for."""
     given = own.setting("approve_order_in", "")
     known = _of_roll(own, given) if given else _of_role(own)
+    if known is None:
+        return None
     return ApproveOrder(
         host=own.host,
         journal=own.setting("approve_journal", DEFAULT_PATH),
@@ -27,8 +30,10 @@ def order_of(own: OwnVariables) -> ApproveOrder:
     )
 
 
-def _of_roll(own: OwnVariables, registered: str) -> dict[str, t.Any]:
+def _of_roll(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
     order = own.order(registered)
+    if order is None or not order["acts"]:
+        return None
     return {
         "ids": order["approve_drained"],
         "undrained_ids": order["approve_as_is"],

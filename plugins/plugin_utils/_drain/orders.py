@@ -362,7 +362,7 @@ def _unused_by(order: dict[str, t.Any]) -> set[str]:
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
     if order.get("fenced"):
         used.add(_contact.__name__)
-    if asks((order.get("open") or {}).get("fence")):
+    if order.get("look") or asks((order.get("open") or {}).get("fence")):
         used.add(ASKS)
     for one in orders:
         if one.get("step") and one["perform"] != "record":

@@ -24,6 +24,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_a
     HostFailed,
     ServiceAction,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
@@ -118,7 +119,7 @@ class HostService:
 
     def _reading(self, answers: dict[str, t.Any]) -> DocumentReading:
         try:
-            status = self.action.understand(answers, self._name())
+            status = status_told(answers, self._name())
         except AnsibleActionFail as error:
             raise Unanswered(str(error)) from error
         self.this_host = status["this_host"] or self.this_host

@@ -15,23 +15,13 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ma
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
 from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    BadReading,
-    build_status,
-    parse_document,
-    parse_identity,
-    warning_about_version,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import (
-    OTHERS_IN,
-    Documents,
-    own_events,
-)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of
 
 EXCHANGE = HostHalf("_service_exchange", _exchange, shapes.EXCHANGE, private=False)
 ONLY_FOR_MARKS = (_marked_approval.__name__,)
@@ -103,19 +93,9 @@ class ServiceAction(ActionBase):
         answers = result["answers"]
         # When something was heard, the controller says: a host whose clock is ahead would have the last word.
         answers["heard_at"] = time.time()
-        answers["endpoint"] = self._endpoint_of(answers["endpoint"], options["endpoint"])
+        answers["endpoint"] = endpoint_of(answers["endpoint"], options["endpoint"])
         versions.learn(options, answers)
         return t.cast("dict[str, t.Any]", answers)
-
-    @staticmethod
-    def _endpoint_of(told: str, asked: str) -> str:
-        """The endpoint that answered: the one that was asked, or one that the host found for itself."""
-        if asked != "auto":
-            return asked
-        try:
-            return str(check_endpoint(told))
-        except ValueError as error:
-            raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
 
     def api_versions(self, task_vars: dict[str, t.Any]) -> ApiVersions:
         host = str(self._task.delegate_to or task_vars["inventory_hostname"])
@@ -127,30 +107,3 @@ class ServiceAction(ActionBase):
             return []
         warning = warning_about_version(self.api_versions(task_vars).wanted(options))
         return [warning] if warning else []
-
-    def understand(
-        self, answers: dict[str, t.Any], vm_name: str | None, documents: Documents | None = None
-    ) -> dict[str, t.Any]:
-        """`maintenance_status` from what the host passed on, and the endpoint that it came from.
-
-        With `documents`, it holds the events that name this VM, and says where those of others are.
-        """
-        try:
-            identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
-            name = identity["vm_name"] if identity else vm_name
-            more = {}
-            if documents and name:
-                digest, document = documents.once(answers["events"]["body"])
-                document, more = own_events(document, name), {OTHERS_IN: digest}
-            else:
-                document = parse_document(answers["events"]["body"])
-        except BadReading as error:
-            raise AnsibleActionFail(
-                f"{answers['endpoint']} did not answer like the metadata service. {error}."
-                " Something else may be answering at this address, such as a proxy."
-            ) from None
-        return {
-            "endpoint": answers["endpoint"],
-            **build_status(document, identity, answers["heard_at"], vm_name),
-            **more,
-        }

@@ -27,16 +27,18 @@ CLOCK = keyed({"boot_id": _SHORT, "seconds": maybe(number)})
 
 # What the metadata service said, as it came. Its headers and the host's clock are of no use here.
 _SERVICE_ANSWER = keyed({"status": whole, "body": text})
+_READ = {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)}
+_RUN_MARK = keyed({"reflexes": flag, "left": flag})
 EXCHANGE = keyed(
     {
         "answers": keyed(
-            {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)},
+            _READ,
             {
                 "api_version": one_of(API_VERSIONS),
                 "sent": flag,
                 "problem": maybe(keyed({"message": message, "unclear": flag})),
                 "clock": maybe(CLOCK),
-                "run_mark": maybe(keyed({"reflexes": flag, "left": flag})),
+                "run_mark": maybe(_RUN_MARK),
             },
         )
     },
@@ -125,9 +127,18 @@ _ONE_STEP = {
 }
 # Of several steps, the last may have failed.
 _RESULT = keyed({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message})
+# A reading that a drain has brought along.
+_LOOK = keyed(
+    {
+        "clock": CLOCK,
+        "answers": keyed(_READ, {"api_version": one_of(API_VERSIONS)}),
+        "run_mark": maybe(_RUN_MARK),
+        "journal": maybe(_JOURNAL),
+    }
+)
 STEP = keyed(
     {"changed": flag},
-    {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL)},
+    {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL), "look": maybe(_LOOK)},
 )
 
 # What a Windows host says of one deed, see _windows_host.ps1.

@@ -67,19 +67,17 @@ TASKS_OF_A_HOST = [
     LEASE,
     READ,
     "Drain the host",
-    "Drain by the steps that need tasks of their own",
-    READ,
     LEASE,
     "Write down that the approval begins",
     "Approve the event",
     LEASE,
     "Wait until the event is over",
     "Return the host to service",
-    "Return to service by the steps that need tasks of their own",
     LEASE,
     READ,
 ]
-TASKS_DONE_ONCE = 36
+# Five of them are there so that no host has one more: what is left of the drain and the return, and that nobody has it.
+TASKS_DONE_ONCE = 41
 
 
 def test_a_plain_wave_takes_few_tasks(tmp_path):
@@ -89,11 +87,7 @@ def test_a_plain_wave_takes_few_tasks(tmp_path):
     assert run.code == 0, run.output
     results = [(line["host"], line["task"].split(" : ")[-1], line["outcome"]) for line in run.results]
     assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
-    skipped = [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
-    assert skipped == [
-        "Drain by the steps that need tasks of their own",
-        "Return to service by the steps that need tasks of their own",
-    ]
+    assert not [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
     assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
 
 
