@@ -27,8 +27,8 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.build/hypothesis
 unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
-PYTEST := .venv/bin/python -m pytest -n $(JOBS)
-# Tests of whole runs spend most of their time waiting. Who has nothing left takes over from others.
+# Tests spend a part of their time waiting, those of whole runs most of it. Who has nothing left takes over from others.
+PYTEST := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 2) --dist worksteal
 PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 4) --dist worksteal
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
