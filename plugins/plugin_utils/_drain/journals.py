@@ -15,6 +15,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoin
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 # What a step was given may be secret.
@@ -25,7 +26,13 @@ ASKS = _ask.__name__
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
     """The result of drain_journal for its options."""
-    return JOURNAL.run(action, request, task_vars, unused=() if asks(request.get("fence")) else (ASKS,))
+    return JOURNAL.run(action, request, task_vars, unused=_unused_by(request.get("fence")))
+
+
+def _unused_by(fence: t.Mapping[str, t.Any] | None) -> tuple[str, ...]:
+    if not fence or not asks(fence):
+        return (ASKS,)
+    return () if discovers(fence["ask"]["endpoints"]) else (DISCOVERY,)
 
 
 def asks(fence: t.Mapping[str, t.Any] | None) -> bool:

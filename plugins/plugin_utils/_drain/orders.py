@@ -30,6 +30,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     with_step,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 Item: t.TypeAlias = dict[str, t.Any]
@@ -38,7 +39,7 @@ Result: t.TypeAlias = dict[str, t.Any]
 # What a step is given may be secret.
 STEP = HostHalf("_drain_step", _step_order, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
-OPTIONAL = [_health.__name__, _contact.__name__, ASKS, *(part.__name__ for part in OPTIONAL_KINDS)]
+OPTIONAL = [_health.__name__, _contact.__name__, ASKS, DISCOVERY, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
 KEPT = (
     "direction",
@@ -362,8 +363,10 @@ def _unused_by(order: dict[str, t.Any]) -> set[str]:
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
     if order.get("fenced"):
         used.add(_contact.__name__)
-    if order.get("look") or asks((order.get("open") or {}).get("fence")):
-        used.add(ASKS)
+    fence = (order.get("open") or {}).get("fence")
+    asked = order.get("look") or (fence["ask"] if fence and asks(fence) else None)
+    if asked:
+        used |= {ASKS, DISCOVERY} if discovers(asked["endpoints"]) else {ASKS}
     for one in orders:
         if one.get("step") and one["perform"] != "record":
             workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])

@@ -19,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of
@@ -85,7 +86,7 @@ class ServiceAction(ActionBase):
             self,
             request,
             task_vars,
-            unused=() if marks else ONLY_FOR_MARKS,
+            unused=(*(() if marks else ONLY_FOR_MARKS), *(() if discovers(request["endpoints"]) else (DISCOVERY,))),
             first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
         )
         if result.get("failed"):
