@@ -62,8 +62,7 @@ def next_round(
     chosen = [
         entry
         for entry in entries
-        if _is_chosen(entry, going)
-        and ("drain" not in entry["steps"] or not_fit.keys().isdisjoint(entry["hosts"]))
+        if _is_chosen(entry, going) and ("drain" not in entry["steps"] or not_fit.keys().isdisjoint(entry["hosts"]))
     ]
     put_off = [entry for entry in entries if entry not in chosen]
     back = sorted({host for move in moves if move.kind == RETURN for host in move.hosts if host in batch}, key=natural)
