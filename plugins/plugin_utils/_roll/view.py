@@ -195,11 +195,11 @@ def model_of(
                 named = _named(raw, kept, by_vm, elsewhere)
                 events[event_id] = _event(raw, planned.get(event_id), named, rules)
     for event_id in _shown_by_others(kept, readings) - {*events, *over, *gone}:
-        if raw := (seen or {}).get(event_id):
-            hosts, strangers = _named(raw, kept, by_vm, elsewhere)
+        if known_event := (seen or {}).get(event_id):
+            named = _named(known_event, kept, by_vm, elsewhere)
             # Of its own events a host that was read just now tells itself.
-            if not any(name in readings and kept[name]["shows"] is not None for name in hosts):
-                events[event_id] = _event(raw, None, (hosts, strangers), rules)
+            if not any(name in readings and kept[name]["shows"] is not None for name in named[0]):
+                events[event_id] = _event(known_event, None, named, rules)
     # A note that another run has written since such a host was read: what was seen of it may not be so any more.
     noted = {note["host"] for note in notes if note["run"] != run_id} - readings.keys()
     hosts = [_host(host, known, grouping, outcomes.get(host), over, host in noted) for host, known in kept.items()]
