@@ -88,6 +88,19 @@ def test_every_lock_host_is_asked_and_nobody_has_nothing_to_ask(hosts, number):
         assert {call for calls in asked for call in calls} == set(known["__calls"])
 
 
+@pytest.mark.parametrize("hosts", [1, 3, 12])
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 40])
+def test_every_host_outside_of_a_batch_is_read_and_nobody_has_nothing_to_read(hosts, number):
+    (task,) = yaml.safe_load((ROLL / "tasks" / "read_others.yml").read_text(encoding="utf-8"))
+    names = [f"web-{index}" for index in range(hosts)]
+    known = {"__stale": [f"other-{index}" for index in range(number)], "ansible_play_batch": names}
+    read = [resolved(task["loop"], {**known, "inventory_hostname": name}) for name in names]
+    assert all(read)
+    assert {other for others in read for other in others} == set(known["__stale"])
+    assert not resolved(task["run_once"], known)
+    assert resolved(task["run_once"], {"__stale": []})
+
+
 def resolved(text, variables):
     return ast.literal_eval(jinja2.Environment(autoescape=False).from_string(text).render(variables).strip())
 
