@@ -12,6 +12,8 @@ import pytest
 from ansible_run import environment, inventory
 from check_run import check
 
+pytestmark = pytest.mark.rest
+
 SECRETS = [f"hunter{number}-secret" for number in range(10)]
 VAULT, ENVIRONMENT, OF_A_MACHINE = SECRETS[7:]
 

@@ -9,6 +9,9 @@ import shutil
 from pathlib import Path
 
 import ansible_run
+import pytest
+
+pytestmark = pytest.mark.rest
 
 TASKS = Path(__file__).parents[3] / "playbooks/roll/tasks"
 # A file that includes itself once a round comes to some 245.

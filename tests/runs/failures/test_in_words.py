@@ -11,6 +11,8 @@ import pytest
 from ansible_run import MIRROR, inventory, play, play_each
 from simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 ACTIONS = MIRROR / "ansible_collections" / "maintenance" / "azure" / "plugins" / "action"
 NAMES = sorted(path.stem for path in ACTIONS.glob("*.py"))
 # Some are said while an exception is handled, to which ansible-core before 2.19 adds its traceback; the others get

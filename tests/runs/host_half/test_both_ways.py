@@ -17,6 +17,8 @@ from simulator_process import Simulator
 from sshd_process import SSHD, sshd
 from without_times import without_times
 
+pytestmark = pytest.mark.rest
+
 
 @pytest.fixture(scope="module")
 def simulator():

@@ -12,6 +12,8 @@ import ways
 from ansible_run import fleet_inventory, play
 from simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 STATE = {
     "name": "State",
     "maintenance.azure._host_state": {"journal": "{{ inventory_dir }}/j/journal.json"},

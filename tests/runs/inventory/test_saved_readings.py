@@ -12,6 +12,8 @@ import time
 import pytest
 from ansible_run import run
 
+pytestmark = pytest.mark.rest
+
 IDENTITY = {"vm_name": "web", "resource_group": "rg-a", "subscription_id": "s-1", "update_domain": "0"}
 
 

@@ -13,6 +13,8 @@ import ways
 from ansible_run import fleet_inventory, inventory, play, play_each
 from simulator_process import Simulator, control_command
 
+pytestmark = pytest.mark.rest
+
 
 @pytest.fixture(scope="module")
 def simulator():
@@ -165,7 +167,6 @@ def test_a_name_that_the_instance_metadata_does_not_tell(tmp_path, simulator):
     assert [event["affects_this_host"] for event in everything["events"]] == [None]
 
 
-@pytest.mark.rest
 @both_ways
 def test_nobody_at_the_address_costs_some_fifteen_seconds(tmp_path, simulator, way):
     simulator.fault(kind="refuse", seconds=600)
