@@ -22,7 +22,7 @@ def _without_times(key: str, value: Any) -> Any:
     if key == "effects":
         return {event: _event(effect) for event, effect in value.items()}
     if key == "msg":
-        return re.sub(r"last of \d+ tries", "last of some tries", value)
+        return re.sub(r"last of \d+ tries in \d+ s", "last of some tries", value)
     return value
 
 
