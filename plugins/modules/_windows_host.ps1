@@ -29,6 +29,12 @@ function Get-Cause($exception) {
     return $exception
 }
 
+function Get-Word($cause) {
+    # Some .NETs put the address behind what a socket says, in a form of their own. The controller knows the address.
+    if ($cause -isnot [System.Net.Sockets.SocketException]) { return $cause.Message }
+    return (New-Object System.Net.Sockets.SocketException ([int]$cause.SocketErrorCode)).Message
+}
+
 function Get-Digest([byte[]]$bytes) {
     $sha = [System.Security.Cryptography.SHA256]::Create()
     return ([System.BitConverter]::ToString($sha.ComputeHash($bytes)) -replace '-').ToLowerInvariant()
@@ -65,7 +71,7 @@ function Send-Bytes($deed) {
             if ($cause -is [System.Net.Sockets.SocketException] -and $cause.SocketErrorCode -in 'HostNotFound', 'NoData', 'TryAgain') {
                 $kind = 'not_resolved'
             }
-            return @{ problem = $kind; said = $cause.Message }
+            return @{ problem = $kind; said = (Get-Word $cause) }
         }
         $found = New-Object System.IO.MemoryStream
         $problem = $null
@@ -88,7 +94,7 @@ function Send-Bytes($deed) {
         catch {
             $problem = 'broken'
             if ($clock.ElapsedMilliseconds -ge [int]$deed.total_ms) { $problem = 'timed_out' }
-            $said = (Get-Cause $_.Exception).Message
+            $said = Get-Word (Get-Cause $_.Exception)
         }
         $script:lastBody = Get-BodyDigest $found.ToArray()
         return @{
