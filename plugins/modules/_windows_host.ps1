@@ -19,8 +19,8 @@ $module = [Ansible.Basic.AnsibleModule]::Create($args, @{
         supports_check_mode = $true
     })
 
-# Windows PowerShell 5.1 has no such variable, and runs nowhere else.
-$onWindows = -not (Test-Path Variable:IsWindows) -or $IsWindows
+# Windows PowerShell 5.1 has no variable IsWindows, and runs nowhere else. OS is for a double of Windows, elsewhere.
+$onWindows = -not (Test-Path Variable:IsWindows) -or $IsWindows -or $env:OS -eq 'Windows_NT'
 $system = 'S-1-5-18'
 $administrators = 'S-1-5-32-544'
 
@@ -111,14 +111,18 @@ function Get-Owner([string]$path) {
     return (Get-Acl -LiteralPath $path).GetOwner([System.Security.Principal.SecurityIdentifier]).Value
 }
 
+function Get-Me {
+    # The type by its name, so that a double can take its place.
+    return ([type]'System.Security.Principal.WindowsIdentity')::GetCurrent().User.Value
+}
+
 function Get-Doubt([string]$path) {
     # A link, or what somebody else could have made, is not believed.
     $item = Get-Item -LiteralPath $path -Force
     if ($item.Attributes -band [System.IO.FileAttributes]::ReparsePoint) { return "$path is a link, which is not followed" }
     if ($onWindows) {
         $owner = Get-Owner $path
-        $me = [System.Security.Principal.WindowsIdentity]::GetCurrent().User.Value
-        if ($owner -notin @($system, $administrators, $me)) {
+        if ($owner -notin @($system, $administrators, (Get-Me))) {
             return "$path belongs to $owner, not to SYSTEM, the Administrators or this user"
         }
     }
