@@ -73,4 +73,7 @@ class WindowsHost:
         ]
 
     def assert_calls(self, number: int) -> None:
-        assert len(self.calls()) == number, self.calls()
+        """So many calls, and where a busy machine was too late with one, that one and a look more."""
+        answers = [one for call in self.machine.calls() for one in call["answer"].get("results", [])]
+        late = sum("too late" in str(one.get("said")) for one in answers)
+        assert number <= len(self.calls()) <= number + 2 * late, self.calls()
