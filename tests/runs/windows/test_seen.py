@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from ansible_run import inventory, play
@@ -24,7 +26,8 @@ def settings(tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "PowerShell").symlink_to(str(POWERSHELL))
-    return {"ANSIBLE_PIPELINING": "1", "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])}
+    path = [str(programs), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return {"ANSIBLE_PIPELINING": "1", "PATH": os.pathsep.join(path)}
 
 
 def test_powershell_answers_as_it_did(tmp_path, settings):
