@@ -3,17 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A Windows host for tests: its double, or the PowerShell of this machine where there is one.
 
-A PowerShell on Linux has no services, owners and counted boots, and the modules of ansible.windows do not run there:
-tests that need those say so by `needs_the_double`.
+What is around it is the double's either way: disk, owners, services, what goes wrong, and a record of all calls. In a
+PowerShell run our module and our scripts; the modules of ansible.windows need Windows itself, so what stands for them
+is the same in both. Tests that need boots of Windows say so by `needs_boots`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ntpath
 import os
-import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +18,16 @@ import pytest
 from ansible_run import MIRROR
 from tools.wheel_part import wheel_part
 from windows_double.machine import Machine
+from windows_double.powershell_process import POWERSHELL
 
 PLUGINS = Path(__file__).resolve().parent / "windows_double" / "connection_plugins"
-POWERSHELL = shutil.which("pwsh")
 WHICH = "a real PowerShell" if POWERSHELL else "the double of a Windows host, as there is no pwsh"
-needs_the_double = pytest.mark.skipif(bool(POWERSHELL), reason="only the double has what this needs of Windows")
+needs_boots = pytest.mark.skipif(bool(POWERSHELL), reason="a PowerShell on Linux has one boot only")
 needs_powershell = pytest.mark.skipif(not POWERSHELL, reason="there is no pwsh on the PATH")
-counts_calls = pytest.mark.skipif(bool(POWERSHELL), reason="only the double counts calls")
 # With the ansible.windows that others test on real Windows.
 PACKAGE = "ansible==12.3.0"
-
-
-def _way_to_powershell(program: str) -> dict[str, str]:
-    """Ansible calls it by the name that it has on Windows, and copies no files where it pipes."""
-    folder = MIRROR / "powershell"
-    folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        (folder / "PowerShell").symlink_to(program)
-    path = [str(folder), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    return {"ANSIBLE_PIPELINING": "1", "PATH": os.pathsep.join(path)}
-
-
 # For a run: how it gets to such a host.
-SETTINGS = _way_to_powershell(POWERSHELL) if POWERSHELL else {"ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS)}
+SETTINGS = {"ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS)}
 
 
 def ansible_windows() -> Path:
@@ -60,40 +44,37 @@ def with_ansible_windows() -> dict[str, str]:
 class WindowsHost:
     """One host, and what is seen of it from outside."""
 
+    folder = "C:\\ProgramData\\azure-maintenance"
+
     def __init__(self, folder: Path) -> None:
         self.machine = Machine(folder)
-        # Where its files are: by default on Windows, and where this user may write with a PowerShell on Linux.
-        self.folder = str(folder / "azure-maintenance") if POWERSHELL else "C:\\ProgramData\\azure-maintenance"
 
     @property
     def host_vars(self) -> dict[str, Any]:
-        if POWERSHELL:
-            return {"ansible_connection": "local", "ansible_shell_type": "powershell", "ansible_remote_tmp": "/tmp"}
         return {"ansible_connection": "windows_double", "windows_double_folder": str(self.machine.folder)}
 
     def file(self, name: str) -> str:
         """The path of a file of ours there."""
-        return (os.path if POWERSHELL else ntpath).join(self.folder, name)
-
-    def option(self, name: str) -> dict[str, str]:
-        """The option that says where such a file is; none where the default will do."""
-        return {"path": self.file(name)} if POWERSHELL else {}
+        return f"{self.folder}\\{name}"
 
     def real(self, path: str) -> Path:
         """Where that is on this machine."""
-        return Path(path) if POWERSHELL else self.machine.real(path)
+        return self.machine.real(path)
 
     def text(self, path: str) -> str | None:
-        real = self.real(path)
-        return real.read_text(encoding="utf-8") if real.is_file() else None
+        return self.machine.text(path)
 
     def calls(self) -> list[list[str]]:
-        """The deeds of each call, as far as the double tells: ["boot", "send"], ..."""
-        return [
-            [deed["deed"] for deed in call["arguments"]["deeds"]]
-            for call in self.machine.calls()
-            if "deeds" in call["arguments"]
-        ]
+        """The deeds of each call: ["boot", "send"], ... Without one that was too late, and the look after."""
+        found, late = [], False
+        for call in self.machine.calls():
+            if "deeds" not in call["arguments"]:
+                continue
+            too_late = any("too late" in str(one.get("said")) for one in call["answer"].get("results", []))
+            if not (late or too_late):
+                found.append([deed["deed"] for deed in call["arguments"]["deeds"]])
+            late = too_late
+        return found
 
     def assert_calls(self, number: int) -> None:
-        assert POWERSHELL or len(self.calls()) == number, self.calls()
+        assert len(self.calls()) == number, self.calls()

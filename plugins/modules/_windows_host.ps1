@@ -19,14 +19,20 @@ $module = [Ansible.Basic.AnsibleModule]::Create($args, @{
         supports_check_mode = $true
     })
 
-# Windows PowerShell 5.1 has no such variable, and runs nowhere else.
-$onWindows = -not (Test-Path Variable:IsWindows) -or $IsWindows
+# Windows PowerShell 5.1 has no variable IsWindows, and runs nowhere else. OS is for a double of Windows, elsewhere.
+$onWindows = -not (Test-Path Variable:IsWindows) -or $IsWindows -or $env:OS -eq 'Windows_NT'
 $system = 'S-1-5-18'
 $administrators = 'S-1-5-32-544'
 
 function Get-Cause($exception) {
     while ($exception.InnerException) { $exception = $exception.InnerException }
     return $exception
+}
+
+function Get-Word($cause) {
+    # Some .NETs put the address behind what a socket says, in a form of their own. The controller knows the address.
+    if ($cause -isnot [System.Net.Sockets.SocketException]) { return $cause.Message }
+    return (New-Object System.Net.Sockets.SocketException ([int]$cause.SocketErrorCode)).Message
 }
 
 function Get-Digest([byte[]]$bytes) {
@@ -65,7 +71,7 @@ function Send-Bytes($deed) {
             if ($cause -is [System.Net.Sockets.SocketException] -and $cause.SocketErrorCode -in 'HostNotFound', 'NoData', 'TryAgain') {
                 $kind = 'not_resolved'
             }
-            return @{ problem = $kind; said = $cause.Message }
+            return @{ problem = $kind; said = (Get-Word $cause) }
         }
         $found = New-Object System.IO.MemoryStream
         $problem = $null
@@ -88,7 +94,7 @@ function Send-Bytes($deed) {
         catch {
             $problem = 'broken'
             if ($clock.ElapsedMilliseconds -ge [int]$deed.total_ms) { $problem = 'timed_out' }
-            $said = (Get-Cause $_.Exception).Message
+            $said = Get-Word (Get-Cause $_.Exception)
         }
         $script:lastBody = Get-BodyDigest $found.ToArray()
         return @{
@@ -105,14 +111,18 @@ function Get-Owner([string]$path) {
     return (Get-Acl -LiteralPath $path).GetOwner([System.Security.Principal.SecurityIdentifier]).Value
 }
 
+function Get-Me {
+    # The type by its name, so that a double can take its place.
+    return ([type]'System.Security.Principal.WindowsIdentity')::GetCurrent().User.Value
+}
+
 function Get-Doubt([string]$path) {
     # A link, or what somebody else could have made, is not believed.
     $item = Get-Item -LiteralPath $path -Force
     if ($item.Attributes -band [System.IO.FileAttributes]::ReparsePoint) { return "$path is a link, which is not followed" }
     if ($onWindows) {
         $owner = Get-Owner $path
-        $me = [System.Security.Principal.WindowsIdentity]::GetCurrent().User.Value
-        if ($owner -notin @($system, $administrators, $me)) {
+        if ($owner -notin @($system, $administrators, (Get-Me))) {
             return "$path belongs to $owner, not to SYSTEM, the Administrators or this user"
         }
     }

@@ -28,6 +28,8 @@ class Machine:
 
     def real(self, path: str) -> Path:
         """Where a path of Windows is kept here: without regard to case, as there."""
+        if path.startswith(f"{self.disk}/"):
+            return Path(path)
         parts = [part for part in re.split(r"[\\/]+", path) if part]
         return self.disk.joinpath(*(part.rstrip(":").lower() for part in parts))
 

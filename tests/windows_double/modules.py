@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stand-ins for modules of ansible.windows: they do to the double what the real ones do to Windows.
 
-Commands are those of this machine. The scripts of ours that win_powershell runs are known by their names.
+Commands are those of this machine. The scripts of ours that win_powershell runs are known by their names, and run in
+the PowerShell of this machine where there is one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from windows_double import powershell_process
 from windows_double.machine import Machine
 from windows_double.piped import Piped
 from windows_double.specs import complaint_about
@@ -185,6 +187,8 @@ def _wait_for(_machine: Machine, given: dict[str, Any], _check_mode: bool) -> di
 def _powershell(machine: Machine, given: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     for script, stand_in in OUR_SCRIPTS.items():
         if given["script"].strip() == (SCRIPTS / script).read_text(encoding="utf-8").strip():
+            if powershell_process.POWERSHELL:
+                return powershell_process.script(machine, SCRIPTS / script, given["parameters"], check_mode)
             return stand_in(machine, given["parameters"], check_mode)
     return {"failed": True, "msg": "The double can't run PowerShell"}
 

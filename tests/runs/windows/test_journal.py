@@ -10,11 +10,10 @@ import json
 import pytest
 from ansible_run import inventory, play
 from windows_double.machine import ADMINISTRATORS, SOMEBODY
-from windows_host import POWERSHELL, SETTINGS, needs_the_double
+from windows_host import POWERSHELL, SETTINGS, needs_boots
 
 JOURNAL = "maintenance.azure.drain_journal"
 LEASE = "maintenance.azure.lease"
-FILES = {JOURNAL: "journal.json", LEASE: "run.lock"}
 
 
 def journal(name, state, **options):
@@ -25,13 +24,7 @@ def lease(name, do, **options):
     return {"name": name, LEASE: {"do": do, "run_id": "r1", **options}, "ignore_errors": True}
 
 
-def where_it_is(windows, task):
-    """The same task, told where its file is on that host."""
-    return {key: {**value, **windows.option(FILES[key])} if key in FILES else value for key, value in task.items()}
-
-
 def run_on(folder, windows, *tasks, **more):
-    tasks = [where_it_is(windows, task) for task in tasks]
     return play(folder, inventory(folder, {"web": windows.host_vars}), *tasks, **SETTINGS, **more)
 
 
@@ -68,7 +61,6 @@ def test_nothing_is_written_in_check_mode(tmp_path, windows):
     assert not windows.real(windows.folder).exists()
 
 
-@needs_the_double
 @pytest.mark.parametrize("what", ["folder", "journal"])
 def test_what_somebody_else_has_made_is_not_believed(tmp_path, windows, what):
     if what == "folder":
@@ -113,7 +105,7 @@ def test_another_run_that_takes_the_journal_over_is_noticed(tmp_path, windows):
     assert json.loads(windows.text(there))["steps"] == []
 
 
-@needs_the_double
+@needs_boots
 def test_who_is_at_work_is_not_written_beside_the_journal_of_another(tmp_path, windows):
     """What rests on a comparison comes after it."""
     fence = {"boot_id": "boot-7", "seconds": 3000, "at_most": 600}
@@ -144,7 +136,7 @@ def test_a_lease_is_taken_renewed_and_given_back(tmp_path, windows):
     windows.assert_calls(6)
 
 
-@needs_the_double
+@needs_boots
 def test_a_lease_outlives_a_boot_and_another_uptime(tmp_path, windows):
     run_on(tmp_path, windows, lease("Take", "take", seconds=60))
     # Of a run on another controller nobody here can see that it has ended.
@@ -160,7 +152,7 @@ def test_a_lease_outlives_a_boot_and_another_uptime(tmp_path, windows):
     assert run_on(tmp_path, windows, lease("Other", "take", run_id="r2")).of("Other")["held"]
 
 
-@needs_the_double
+@needs_boots
 @pytest.mark.parametrize("counts", [True, False])
 def test_another_boot_is_told_by_count_or_by_uptime(tmp_path, windows, counts):
     windows.machine.is_up_for(3000, counts)
@@ -177,9 +169,7 @@ def test_several_runs_do_not_lose_what_another_has_written(tmp_path, windows):
     hosts = inventory(tmp_path, dict.fromkeys(names, windows.host_vars))
     note = {"host": "{{ inventory_hostname }}", "events": [], "type": "Reboot", "run": "r1", "at": 1.0, "mark": None}
     tasks = [
-        where_it_is(
-            windows, lease(f"Take {number}", "take", notes=[{**note, "host": f"{{{{ inventory_hostname }}}}-{number}"}])
-        )
+        lease(f"Take {number}", "take", notes=[{**note, "host": f"{{{{ inventory_hostname }}}}-{number}"}])
         for number in range(2)
     ]
     run = play(tmp_path, hosts, *tasks, **SETTINGS)

@@ -14,9 +14,9 @@ from ansible_run import inventory, play
 from kubernetes_api import kubeconfig, served
 from kubernetes_cluster import Cluster
 from other_collections import collections_path
-from windows_host import WindowsHost, needs_the_double
+from windows_host import WindowsHost
 
-pytestmark = [pytest.mark.rest, needs_the_double]
+pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"
 DRAIN = {"name": "Drain", "ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
 RESTORE = {"name": "Restore", "ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}

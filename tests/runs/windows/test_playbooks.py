@@ -12,9 +12,9 @@ import check_run
 import pytest
 from simulator_process import Simulator
 from tools.wheel_part import Unavailable
-from windows_host import SETTINGS, WindowsHost, needs_the_double, with_ansible_windows
+from windows_host import SETTINGS, WindowsHost, with_ansible_windows
 
-pytestmark = [pytest.mark.rest, needs_the_double]
+pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"
 FLEET = {
     "groups": {"web": {"kind": "availability_set"}},

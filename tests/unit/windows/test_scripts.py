@@ -12,62 +12,72 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from windows_double import powershell_process
+from windows_double.machine import Machine
 from windows_host import POWERSHELL, needs_powershell
 
 pytestmark = needs_powershell
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "roles" / "steps" / "files" / "windows"
 FILES = [*sorted(ROOT.glob("plugins/**/*.ps1")), *sorted(SCRIPTS.glob("*.ps1"))]
-# What win_powershell has ready for a script, and what it takes from it.
-AROUND = """
-param ([string]$Script, [string]$Parameters)
-$Ansible = [pscustomobject]@{ CheckMode = $false; Changed = $true; Result = $null }
-$given = @{}
-(ConvertFrom-Json $Parameters).psobject.Properties | ForEach-Object { $given[$_.Name] = $_.Value }
-& $Script @given
-ConvertTo-Json -Depth 5 @{ changed = $Ansible.Changed; result = $Ansible.Result }
-"""
 PARSE = """
-param ([string]$Script)
-$found = $null
-$null = [System.Management.Automation.Language.Parser]::ParseFile($Script, [ref]$null, [ref]$found)
-ConvertTo-Json @($found | ForEach-Object { $_.Message })
+$all = @{}
+foreach ($path in $args) {
+    $found = $null
+    $null = [System.Management.Automation.Language.Parser]::ParseFile($path, [ref]$null, [ref]$found)
+    $all[$path] = @($found | ForEach-Object { $_.Message })
+}
+ConvertTo-Json $all
 """
 
 
-def said(folder, program, *words):
-    """What a PowerShell program says, as data."""
-    (folder / "program.ps1").write_text(program)
-    command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", str(folder / "program.ps1"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path / "windows")
 
 
-def run(folder, script, **parameters):
-    return said(folder, AROUND, str(SCRIPTS / script), json.dumps(parameters))
+@pytest.fixture
+def run(machine):
+    def run(script, check_mode=False, **parameters):
+        return powershell_process.script(machine, SCRIPTS / script, parameters, check_mode)
+
+    return run
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_powershell_can_read_it(tmp_path, path):
-    assert said(tmp_path, PARSE, str(path)) == []
+def test_powershell_can_read_them(tmp_path):
+    program = tmp_path / "parse.ps1"
+    program.write_text(PARSE)
+    command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", str(program), *map(str, FILES)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert json.loads(done.stdout) == {str(path): [] for path in FILES}
 
 
-def test_a_probe_file_goes_and_comes_back(tmp_path):
-    probe = tmp_path / "probe.html"
-    probe.write_text("fine")
+def test_a_probe_file_goes_and_comes_back(machine, run):
+    path = "C:\\inetpub\\wwwroot\\probe.html"
     content = base64.b64encode(b"fine").decode()
-    about = {"Path": str(probe), "Content": "", "Wait": 0}
-    assert run(tmp_path, "probe_file.ps1", **about, Deed="look")["result"] == {"file": {"content": content}}
-    assert run(tmp_path, "probe_file.ps1", **about, Deed="remove")["changed"]
-    assert not probe.exists()
-    assert run(tmp_path, "probe_file.ps1", **{**about, "Content": content}, Deed="put")["changed"]
-    assert probe.read_text() == "fine"
+    about = {"Path": path, "Content": "", "Wait": 0}
+    machine.write(path, "fine")
+    assert run("probe_file.ps1", **about, Deed="look") == {"changed": False, "result": {"file": {"content": content}}}
+    assert run("probe_file.ps1", check_mode=True, **about, Deed="remove")["changed"]
+    assert machine.text(path) == "fine"
+    assert run("probe_file.ps1", **about, Deed="remove")["changed"]
+    assert machine.text(path) is None
+    assert run("probe_file.ps1", **about, Deed="look") == {"changed": False, "result": {"file": None}}
+    assert run("probe_file.ps1", **{**about, "Content": content}, Deed="put")["changed"]
+    assert machine.text(path) == "fine"
 
 
-def test_connections_are_counted(tmp_path):
+def test_connections_are_counted(run):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)):
-            left = run(tmp_path, "connections.ps1", Ports=[port], AtMost=0, Seconds=1)
+            left = run("connections.ps1", Ports=[port], AtMost=0, Seconds=1)
     assert left == {"changed": False, "result": {"established": 1}}
+
+
+def test_an_entry_of_the_event_log(machine, run):
+    about = {"Source": "azure-maintenance", "EntryType": "Information"}
+    assert run("event_log.ps1", check_mode=True, **about, Message="not now")["changed"]
+    assert run("event_log.ps1", **about, Message="drains\nfor a reboot")["changed"]
+    log = [json.loads(line) for line in (machine.folder / "event_log").read_text().splitlines()]
+    assert log == [{**about, "Message": "drains for a reboot", "EventId": 1}]

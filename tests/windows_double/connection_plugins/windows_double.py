@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection to the double of a Windows host: what Ansible pipes to PowerShell is answered by Python."""
+"""A connection to the double of a Windows host: what Ansible pipes to PowerShell is answered by Python.
+
+Where there is a PowerShell, our own module runs in it; those of ansible.windows need Windows itself.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from ansible.plugins.connection import ConnectionBase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from windows_double import deeds, modules
+from windows_double import deeds, modules, powershell_process
 from windows_double.machine import Machine
 from windows_double.piped import NotPiped, taken_apart
 
@@ -64,7 +67,13 @@ class Connection(ConnectionBase):  # type: ignore[misc]
             piped = taken_apart(in_data or b"")
         except NotPiped as error:
             return 1, b"", f"The double takes modules only: {error}".encode()
-        if piped.module == OURS:
+        if piped.module == OURS and powershell_process.POWERSHELL:
+            code, output, errors = powershell_process.piped(machine, cmd, in_data or b"")
+            try:
+                answer = json.loads(output)
+            except ValueError:
+                return code, output, errors
+        elif piped.module == OURS:
             answer = deeds.done(machine, piped.arguments["deeds"], piped.check_mode)
         else:
             answer = modules.done(machine, piped)

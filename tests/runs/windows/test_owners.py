@@ -1,0 +1,62 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What our module does about owners and rights: in a real PowerShell, with a double of what Windows has for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+from ansible_run import inventory, play
+from windows_double.machine import ADMINISTRATORS, SOMEBODY, SYSTEM
+from windows_host import SETTINGS, needs_powershell
+
+pytestmark = [pytest.mark.rest, needs_powershell]
+
+
+def replace(path, expected, content):
+    encoded = content and base64.b64encode(content.encode()).decode()
+    digest = expected and hashlib.sha256(expected.encode()).hexdigest()
+    return {"deed": "replace", "path": path, "expected": digest, "content": encoded}
+
+
+def done(folder, windows, deeds):
+    task = {"name": "Do", "maintenance.azure._windows_host": {"deeds": deeds}}
+    return play(folder, inventory(folder, {"web": windows.host_vars}), task, **SETTINGS).of("Do")["results"]
+
+
+def test_what_is_written_belongs_to_the_administrators_alone(tmp_path, windows):
+    journal, beside = windows.file("journal.json"), windows.file("journal.json.at_work")
+    results = done(
+        tmp_path,
+        windows,
+        [
+            replace(journal, None, "one"),
+            replace(journal, "one", "two"),
+            replace(journal, "one", "three"),
+            replace(beside, None, "four"),
+            {"deed": "read", "path": journal, "largest": 100},
+            replace(beside, "four", None),
+        ],
+    )
+    assert [one.get("replaced") for one in results] == [True, True, False, True, None, True]
+    assert (windows.text(journal), windows.text(beside)) == ("two", None)
+    told = {name: json.loads((windows.machine.folder / f"{name}.json").read_text()) for name in ("owners", "rights")}
+    place = str(windows.real(windows.folder))
+    assert {told["owners"][path] for path in (place, str(windows.real(journal)))} == {ADMINISTRATORS}
+    everybody = [f"*{who}:(OI)(CI)F" for who in (SYSTEM, ADMINISTRATORS)]
+    assert told["rights"] == {place: ["/inheritance:r", "/grant:r", *everybody]}
+
+
+def test_a_file_of_somebody_else_is_left_alone(tmp_path, windows):
+    journal = windows.file("journal.json")
+    windows.machine.write(journal, "theirs", SOMEBODY)
+    (result,) = done(tmp_path, windows, [replace(journal, "theirs", "ours"), {"deed": "boot"}])
+    assert result == {
+        "problem": "not_trusted",
+        "said": f"{journal} belongs to {SOMEBODY}, not to SYSTEM, the Administrators or this user",
+    }
+    assert windows.text(journal) == "theirs"
