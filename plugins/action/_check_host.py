@@ -30,7 +30,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of, status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
@@ -199,5 +199,5 @@ class ActionModule(MachineAction):
         if told["reading"].get("failed"):
             raise HostFailed(told["reading"])
         reading = {**told["reading"]["answers"], "heard_at": time.time()}
-        reading["endpoint"] = self._endpoint_of(reading["endpoint"], options["endpoint"])
+        reading["endpoint"] = endpoint_of(reading["endpoint"], options["endpoint"])
         return reading, told["reading_seconds"], Answers(told["heard"])
