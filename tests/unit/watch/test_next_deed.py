@@ -50,12 +50,12 @@ def journal(*events, run=OURS, state="drained", steps=("done",), boot=BOOT, **mo
     return {**data, "state": state, "approve": ids, "left": [], "steps_digest": "d" * 64, **more}
 
 
-def deed(data, *shown, run=NO_RUN, gone=None, ended=None, worked_on=False, rules=RULES):
+def deed(data, *shown, run=NO_RUN, gone=None, ended=None, worked_on=False, rules=None):
     document = {"document_incarnation": 7, "events": list(shown)}
     sightings = Sightings()
     for number, events in ((6, []), (7, list(shown))):
         sightings.note({"document_incarnation": number, "events": events}, "h0", NOW - 1000)
-    rules = read_rules(rules, "watch_reflex", ACTIONS, "", FLAGS)
+    rules = read_rules(RULES if rules is None else rules, "watch_reflex", ACTIONS, "", FLAGS)
     reflex = decide_reflex(document, "h0", sightings, rules, NOW, 60, run)
     approvable = approvable_events(document, "h0", rules, NOW)
     found = next_deed(Situation(data, document, "h0", reflex, run, OURS, BOOT, NOW, gone, ended, worked_on, approvable))

@@ -63,13 +63,13 @@ class Others:
     """In place of reflexes and of those who are told."""
 
     def __init__(self):
-        self.problem = None
+        self.problems = []
         self.turns = 0
 
     def go_on(self, *_about):
         self.turns += 1
-        if self.problem:
-            raise self.problem
+        for problem in self.problems:
+            raise problem
 
     def left_for_a_run(self):
         return []
@@ -160,7 +160,7 @@ def test_what_nobody_has_thought_of_is_a_problem_and_not_the_end(service, watch,
 
 @pytest.mark.parametrize("part", ["notices", "reflexes"])
 def test_one_that_can_not_be_started_holds_up_nobody_and_is_told_once(service, watch, capsys, part):
-    getattr(watch, part).problem = OSError(errno.EAGAIN, "Resource temporarily unavailable")
+    getattr(watch, part).problems = [OSError(errno.EAGAIN, "Resource temporarily unavailable")]
     service.says = http(document(2))
     watch.look()
     watch.look()
