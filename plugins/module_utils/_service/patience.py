@@ -27,6 +27,9 @@ SECONDS_TO_BE_ACCEPTED = 15
 SECONDS_PER_CONNECT = 5
 # The service allows 5 requests a second to all processes of a VM together; one is left for the others.
 REQUESTS_A_SECOND = 4
+# Where others ask so often that one was too many, ours are far apart: else the reading before an approval takes the
+# place of the approval, at each try.
+TOO_MANY_REQUESTS = 429
 FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 8.0
 # The instance metadata answers 404 for a short while after a VM was changed.
@@ -56,7 +59,7 @@ GOOD = AnswerVerdict(None, False, "")
 def judge(method, target, answer):
     """Say whether an answer can be passed on, is worth asking again for, or ends the task."""
     status = answer.status
-    if status in (408, 410, 429) or 500 <= status <= 599:
+    if status in (408, 410, TOO_MANY_REQUESTS) or 500 <= status <= 599:
         return AnswerVerdict("busy", True, "HTTP %d%s" % (status, _hint(answer)))
     if 300 <= status <= 399:
         where = answer.headers.get("location", "nowhere")
@@ -178,6 +181,8 @@ class Conversation:
             outcome = self._try(method, target, body)
             if outcome.verdict.kind is None:
                 return outcome.answer
+            if outcome.answer and outcome.answer.status == TOO_MANY_REQUESTS:
+                self.sent_at = collections.deque(self.sent_at, maxlen=1)
             wait = self._wait_before_next(tries, outcome.asked_to_wait)
             limit = self._limit()
             if not _may_ask_again(method, outcome, tries) or wait is None or self.clock() + wait > limit:
@@ -200,8 +205,8 @@ class Conversation:
         return outcome
 
     def _wait_for_our_turn(self):
-        if len(self.sent_at) == REQUESTS_A_SECOND:
-            pause = self.sent_at[0] + 1 - self.clock()
+        if len(self.sent_at) == self.sent_at.maxlen:
+            pause = min(self.sent_at[0] + 1, self._limit()) - self.clock()
             if pause > 0:
                 self.sleep(pause)
         self.sent_at.append(self.clock())

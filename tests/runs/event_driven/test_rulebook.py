@@ -43,6 +43,8 @@ def watched(fleet, port, hosts, secret="s"):
                     folder,
                     fleet.simulator.endpoint(host),
                     name=host,
+                    # As it is by default: more of it would leave hardly a request a second for the runs.
+                    interval=1,
                     journal=str(fleet.journal(host)),
                     heartbeat=2,
                     notify=[{"url": f"http://127.0.0.1:{port}/", "secret": secret}],

@@ -198,6 +198,34 @@ def test_a_post_that_was_turned_away_is_sent_again(status):
     assert len(transport.sent_at) == 3
 
 
+class BusyNeighbour:
+    """The service's 5 requests a second, of which somebody else on the VM takes all but one."""
+
+    endpoint = "http://service"
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.taken_at = float("-inf")
+        self.answered = []
+
+    def send(self, method, *_others):
+        is_too_many = self.clock.now - self.taken_at < 1.0
+        if not is_too_many:
+            self.taken_at = self.clock.now
+        self.answered.append((method, 429 if is_too_many else 200))
+        return answer(self.answered[-1][1])
+
+
+def test_beside_others_that_ask_often_an_approval_is_not_kept_out_by_the_readings_before_it():
+    clock = Clock()
+    service = BusyNeighbour(clock)
+    talk = _patience.Conversation(service, 20, clock=clock, sleep=clock.sleep, jitter=lambda: 0.5)
+    talk.get(TARGET)
+    talk.post(TARGET, "{}", before_next_try=lambda: talk.get(TARGET))
+    assert service.answered == [("GET", 200), ("POST", 429), ("GET", 200), ("POST", 200)]
+    assert clock.now - 1000.0 < 4
+
+
 @pytest.mark.parametrize(
     "lost", [_wire.Broken("reset"), _wire.TimedOut(), answer(500), answer(502), answer(504)], ids=str
 )
