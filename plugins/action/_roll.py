@@ -141,7 +141,7 @@ class ActionModule(ActionBase):
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> keeper -> what it answered. Who asked whom does not matter."""
         # Where one host has asked for all, all have its answers; else each host has a part of them.
-        if len((self.task_vars.get(LEASE_ANSWERS) or {}).get("results", ())) == self.options["asked"]:
+        if len(_asked(self.task_vars)) == self.options["asked"]:
             return _by_lease([self.task_vars])
         return self._answers_of([str(host) for host in self.task_vars.get("ansible_play_batch", ())])
 
@@ -375,13 +375,16 @@ class ActionModule(ActionBase):
 def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
     found: dict[str, dict[str, t.Any]] = {}
     for variables in askers:
-        for result in (variables.get(LEASE_ANSWERS) or {}).get("results", ()):
+        for result in _asked(variables):
             call = result["__call"]
-            told = found.setdefault(str(call["group"]), {})
-            # Several hosts may have asked the same one. What it has granted to one of them, this run has.
-            if (told.get(str(call["keeper"])) or {}).get("held") is not True:
-                told[str(call["keeper"])] = plain(result)
+            found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
     return found
+
+
+def _asked(variables: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
+    """What one host was answered; who had nobody to ask has an item without a lease."""
+    results = (variables.get(LEASE_ANSWERS) or {}).get("results", ())
+    return [result for result in results if "group" in result["__call"]]
 
 
 def _each_as_text(orders: t.Mapping[str, t.Any]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import is_of_windows, windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import READ, RENEW, TAKE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import NOTHING, READ, RENEW, TAKE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_options
 
 LEASE_FILE = HostHalf("_lease_file", _lease_file, shapes.LEASE, private=False)
@@ -33,6 +33,8 @@ class ActionModule(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options = self._checked_options()
+        if options["do"] == NOTHING:
+            return {"changed": False}
         request = {
             "path": group_path(options["path"], options["group"]),
             **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
@@ -43,7 +45,7 @@ class ActionModule(ActionBase):
 
     def _checked_options(self) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=lease_options())
-        if options["do"] != READ and not (options["run_id"] or "").strip():
+        if options["do"] not in (READ, NOTHING) and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
         if is_windows(self):
             options["path"] = windows_path(options["path"])

@@ -94,7 +94,7 @@ def state_options() -> dict[str, t.Any]:
 
 def lease_options() -> dict[str, t.Any]:
     return dict(
-        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
+        do=dict(type="str", required=True, choices=["take", "renew", "release", "read", "nothing"]),
         run_id=dict(type="str"),
         note=dict(type="str", default=""),
         path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),

@@ -14,6 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import letters, owner_in_words
 
 TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
+# Of who has nobody to ask.
+NOTHING = "nothing"
 
 
 @dataclasses.dataclass(frozen=True)
