@@ -349,6 +349,17 @@ def test_the_module_by_itself(tmp_path):
         assert 500 < told["holder"]["seconds_left"] <= 600
 
 
+def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
+    """Also where the host can't be reached: a batch of the roll may have hosts that are down."""
+    hosts = make_hosts(tmp_path, "web-1")
+    task = {"name": "Nothing", MODULE: {"do": "nothing", "path": str(paths(tmp_path)["web-1"])}}
+    done = play(tmp_path, hosts, task)
+    assert done.code == 0, done.output
+    assert done.of("Nothing", "web-1")["outcome"] == "ok"
+    assert not any("held" in done.of("Nothing", host) for host in KEEPERS)
+    assert holders(tmp_path) == dict.fromkeys(KEEPERS)
+
+
 @pytest.mark.parametrize("name", ["lease", "_lease_file", "_lease_keepers", "_lease_verdict"])
 def test_the_documentation_is_found(tmp_path, name):
     listed = run(tmp_path, ["ansible-doc", f"maintenance.azure.{name}"])
