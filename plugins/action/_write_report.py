@@ -83,7 +83,7 @@ def _read_run(path: str | None) -> t.Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} can't be read as JSON: {error}") from error
+        raise ValueError(f"{path} can't be read as JSON: {error}") from None
 
 
 def _write(path: Path, text: str) -> None:

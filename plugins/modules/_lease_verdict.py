@@ -71,10 +71,6 @@ held:
   description: This run has the lease.
   type: bool
   returned: success
-fresh:
-  description: It is a new lease, so somebody else may have had it before.
-  type: bool
-  returned: success
 group:
   description: Whose lease it is.
   type: str

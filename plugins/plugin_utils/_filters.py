@@ -23,7 +23,7 @@ def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]
             # Azure's words may be in it. Before ansible-core 2.19 it has to be said that they are no templates.
             return wrap_var(function(*map(plain, arguments), **{name: plain(value) for name, value in options.items()}))
         except (ValueError, KeyError, TypeError) as error:
-            raise AnsibleFilterError(f"maintenance.azure.{name}: {error}") from error
+            raise AnsibleFilterError(f"maintenance.azure.{name}: {error}") from None
 
     return filtered
 

@@ -6,9 +6,10 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import datetime
 import json
+import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
 
@@ -26,7 +27,7 @@ class JournalError(Exception):
 
 
 def utc_now():
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso(time.time())
 
 
 def _fresh(state, boot, now):

@@ -6,17 +6,15 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import calendar
 import json
 import math
-import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso, timestamp
 
 VERSION = 2
 OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")
 # Who an owner is. Two runs that were given the same run_id are still two.
 IDENTITY = ("run_id", "controller", "host", "pid", "process_start")
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def parsed(content):
@@ -42,7 +40,7 @@ def granted(me, seconds, moment, taken_at=None):
     """The lease as it is written. It is counted from now."""
     return dict(
         {name: me[name] for name in OWNER},
-        taken_at=taken_at or time.strftime(_TIME, time.gmtime(moment.wall)),
+        taken_at=taken_at or iso(moment.wall),
         boot_id=moment.boot_id,
         counted_from=moment.uptime,
         seconds=seconds,
@@ -136,4 +134,8 @@ def _no_number(word):
 
 
 def _seconds_of(text):
-    return calendar.timegm(time.strptime(text, _TIME))
+    moment = timestamp(text)
+    # Azure writes times in other forms, too; what we have written comes back as it was.
+    if moment is None or iso(moment) != text:
+        raise ValueError("no time of ours")
+    return moment

@@ -97,9 +97,9 @@ class _Approval:
             with ending_with_the_run() if service.marking else contextlib.nullcontext():
                 approval = approver.run()
         except Unreachable as error:
-            raise AnsibleConnectionFailure(str(error)) from error
+            raise AnsibleConnectionFailure(str(error)) from None
         except Unanswered as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         failures = [refusal["reason"] for refusal in approval.refused] + approval.problems
         wait = self._wait(service, approver.reading, approval)
         if wait and not failures:

@@ -46,9 +46,9 @@ class WaitAction(ServiceAction):
                 service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"], complaints)
             )
         except Unreachable as error:
-            raise AnsibleConnectionFailure(str(error)) from error
+            raise AnsibleConnectionFailure(str(error)) from None
         except Unanswered as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         wait = Wait(
             service=service,
             reading=reading,

@@ -84,10 +84,9 @@ class HostService:
         try:
             answers = self._ask({**self.options, "endpoint": status["endpoint"]}, **more)
         except Unanswered as error:
-            result = getattr(error.__cause__, "result", {})
-            if result.get("refused"):
-                raise RefusedByHost(result["refused"], str(error)) from error
-            if result.get("kind") not in (None, "unexpected"):
+            if error.result.get("refused"):
+                raise RefusedByHost(error.result["refused"], str(error)) from None
+            if error.result.get("kind") not in (None, "unexpected"):
                 raise
             # The host half did not live to tell what it did, or tells something else.
             return Sent(decided_on, problem=str(error), unclear=True)
@@ -113,15 +112,15 @@ class HostService:
         except AnsibleError as error:
             # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
             # AnsibleConnectionFailure.
-            raise Unreachable(str(error)) from error
+            raise Unreachable(str(error)) from None
         except HostFailed as error:
-            raise Unanswered(str(error)) from error
+            raise Unanswered(str(error), error.result) from None
 
     def _reading(self, answers: dict[str, t.Any]) -> DocumentReading:
         try:
             status = status_told(answers, self._name())
         except AnsibleActionFail as error:
-            raise Unanswered(str(error)) from error
+            raise Unanswered(str(error)) from None
         self.this_host = status["this_host"] or self.this_host
         status["this_host"] = self.this_host
         name = self._name()

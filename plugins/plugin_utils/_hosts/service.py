@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,11 @@ class Unreachable(Exception):
 
 
 class Unanswered(Exception):
-    """The host was reached, but the service gave no good answer."""
+    """The host was reached, but the service gave no good answer. `result` is what its host half said instead."""
+
+    def __init__(self, message: str, result: Mapping[str, t.Any] | None = None) -> None:
+        super().__init__(message)
+        self.result = result or {}
 
 
 class RefusedByHost(Exception):

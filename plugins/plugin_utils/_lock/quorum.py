@@ -25,8 +25,6 @@ class LeaseVerdict:
     group: str
     # This run has the lease.
     held: bool
-    # It is a new lease: somebody else may have had it before, so everything is read and planned again.
-    fresh: bool
     # Who has it, in words; "" for nobody.
     holder: str
     # All that some lock host has. Two lock hosts may have different ones for a host: both count.
@@ -53,12 +51,9 @@ def verdict(
     answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
     needed = len(answers) // 2 + 1
     held = do in (TAKE, RENEW) and sum(answer.counts for answer in answers.values()) >= needed
-    renewed = sum(answer.counts and answer.renewed for answer in answers.values())
     found = LeaseVerdict(
         group=group,
         held=held,
-        # Where a majority was this run's all the time, nobody else can have had one.
-        fresh=held and renewed < needed,
         holder=_holder(answers, held),
         notes=tuple(note for note in _union(answers) if hosts is None or str(note.get("host")) in hosts),
         lost_keepers=tuple(keeper for keeper, answer in answers.items() if answer.lost),
@@ -75,8 +70,7 @@ class _Answer:
         self.lost = not isinstance(self.said.get("held"), bool) or bool(
             self.said.get("failed") or self.said.get("unreachable")
         )
-        self.renewed = self.said.get("renewed") is True
-        self.counts = not self.lost and self.said["held"] and (self.renewed or do != RENEW)
+        self.counts = not self.lost and self.said["held"] and (do != RENEW or self.said.get("renewed") is True)
         holder = self.said.get("holder")
         self.holder: Mapping[str, t.Any] | None = holder if isinstance(holder, Mapping) and not self.lost else None
         self.state = self._state(do)

@@ -76,3 +76,12 @@ def test_the_files_that_the_architecture_names_are_there():
     for name in names:
         places = [name, f"plugins/{name}"]
         assert any(list(ROOT.glob(place.rstrip("/"))) for place in places), name
+
+
+@pytest.mark.parametrize("side", ["module_utils", "plugin_utils"])
+def test_the_architecture_has_a_word_on_each_subject(side):
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    room = ROOT / "plugins" / side
+    subjects = {path.parent for path in room.glob("*/*.py")} | set(room.glob("*.py"))
+    assert len(subjects) > 5
+    assert [path.name for path in sorted(subjects) if f"`{side}/{path.name}" not in page] == []
