@@ -75,13 +75,14 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
     for host, this_host in this_hosts.items():
         variables = host_vars.get(host)
         update_domain = this_host.get("update_domain")
-        if isinstance(update_domain, str) and (variables is None or "maintenance_domain" not in variables):
+        zone = this_host.get("zone")
+        is_usual = not zone and isinstance(update_domain, str)
+        if is_usual and (variables is None or "maintenance_domain" not in variables):
             if update_domain not in by_update_domain:
                 by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
             domains[host] = by_update_domain[update_domain] or domain_of(variables, this_host)
         else:
             domains[host] = domain_of(variables, this_host)
-        zone = this_host.get("zone")
         if zone and not this_host.get("scale_set"):
             zones[host] = str(zone)
     rank = {host: number for number, host in enumerate(this_hosts)}
@@ -122,11 +123,16 @@ def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.A
     override = variables.get("maintenance_domain") if variables is not None else None
     if override is not None and (text := _text(override)):
         return f"domain {text}"
-    update_domain = this_host.get("update_domain")
-    if update_domain is not None and (text := _text(update_domain)):
-        return f"update domain {text}"
-    zone = this_host.get("zone")
-    return f"zone {text}" if zone is not None and (text := _text(zone)) else None
+    zone, update_domain = _text(this_host.get("zone")), _text(this_host.get("update_domain"))
+    if update_domain and not (zone and _is_single(variables, this_host)):
+        return f"update domain {update_domain}"
+    return f"zone {zone}" if zone else None
+
+
+def _is_single(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> bool:
+    """Whether a VM in a zone shares its update domain with nobody: availability sets have no zones."""
+    is_in_a_group = variables is not None and variables.get("maintenance_delivery_group")
+    return not (is_in_a_group or this_host.get("scale_set") or this_host.get("placement_group"))
 
 
 def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool) -> list[_Unit]:
@@ -251,7 +257,7 @@ def _about_size(unit: _Unit, limit: int) -> Iterator[str]:
 
 
 def _about_zones(domain: str, zones: set[str]) -> Iterator[str]:
-    """A single VM in a zone is in update domain 0 like every other one: there, the update domain says nothing."""
+    """Of a group by maintenance_delivery_group, and in zones: single VMs, whose update domains say nothing."""
     if domain.startswith("update domain ") and len(zones) > 1:
         yield (
             f"Hosts in zones {in_words(sorted(zones, key=natural))} share {domain} and go down together:"

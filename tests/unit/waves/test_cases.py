@@ -73,8 +73,19 @@ def test_a_started_event_goes_before_all_dates():
     assert hosts_of(make_waves(fleet, fleet)) == [["b"], ["c"], ["a"]]
 
 
-def test_a_warning_where_single_vms_of_several_zones_share_an_update_domain():
+def test_single_vms_go_zone_by_zone_though_all_are_in_update_domain_0():
+    fleet = {"a": host("0", "1"), "b": host("0", "2"), "c": host("0", "1")}
+    waves = make_waves(fleet, fleet)
+    assert [(wave["hosts"], wave["domains"], wave["warnings"]) for wave in waves] == [
+        (["a", "c"], ["zone 1"], []),
+        (["b"], ["zone 2"], []),
+    ]
+
+
+def test_a_warning_where_hosts_of_one_group_and_several_zones_share_an_update_domain():
     fleet = {"a": host("0", "1"), "b": host("0", "2")}
+    for variables in fleet.values():
+        variables["maintenance_delivery_group"] = "set"
     (wave,) = make_waves(fleet, fleet)
     (warning,) = wave["warnings"]
     assert warning.startswith(

@@ -21,5 +21,21 @@ def test_what_is_no_domain(nothing):
 @pytest.mark.parametrize(("given", "name"), [(0, "0"), ("0", "0"), (" a ", "a"), (3, "3")])
 def test_what_is_one(given, name):
     assert domain_of({"maintenance_domain": given}, {"update_domain": "9"}) == f"domain {name}"
-    assert domain_of({}, {"update_domain": given, "zone": "9"}) == f"update domain {name}"
+    assert domain_of({}, {"update_domain": given}) == f"update domain {name}"
+    assert domain_of({}, {"update_domain": given, "zone": "9", "scale_set": "set"}) == f"update domain {name}"
     assert domain_of(None, {"zone": given}) == f"zone {name}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "more", "domain"),
+    [
+        (None, {}, "zone 1"),
+        ({}, {"scale_set": None, "placement_group": ""}, "zone 1"),
+        ({"maintenance_delivery_group": ""}, {}, "zone 1"),
+        ({"maintenance_delivery_group": "set"}, {}, "update domain 0"),
+        ({}, {"scale_set": "set"}, "update domain 0"),
+        ({}, {"placement_group": "id"}, "update domain 0"),
+    ],
+)
+def test_the_update_domain_of_a_vm_in_a_zone_counts_only_where_it_shares_it(variables, more, domain):
+    assert domain_of(variables, {"update_domain": "0", "zone": "1", **more}) == domain

@@ -41,6 +41,7 @@ def fleets(draw, tidy=None):
                 "vm_name": draw(st.sampled_from([name, name.upper()])),
                 "update_domain": draw(st.sampled_from([None, "0", "1", "2"])),
                 "zone": draw(st.sampled_from([None, "1", "2"])),
+                "scale_set": draw(st.sampled_from([None, "set"])),
             }
             host_vars[name]["maintenance_status"] = {"this_host": this_host, "events": seen}
         if not tidy and not draw(st.integers(0, 5)):
@@ -78,7 +79,8 @@ def domain(host, host_vars):
     this_host = (variables.get("maintenance_status") or {}).get("this_host", {})
     if "maintenance_domain" in variables:
         return ("own", str(variables["maintenance_domain"]))
-    if this_host.get("update_domain"):
+    is_single = this_host.get("zone") and not this_host.get("scale_set")
+    if this_host.get("update_domain") and not is_single:
         return ("update domain", this_host["update_domain"])
     if this_host.get("zone"):
         return ("zone", this_host["zone"])

@@ -11,9 +11,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
 EVENT = {"id": "E", "status": "Scheduled", "not_before": "2026-11-16T00:10:00Z", "resources": ["a", "b"]}
 
 
-def fleet(zones=(None, None), domain="0"):
+def fleet(zones=(None, None), domain="0", **variables):
     return {
-        name: {"maintenance_status": {"this_host": {"update_domain": domain, "zone": zone}, "events": [EVENT]}}
+        name: {
+            "maintenance_status": {"this_host": {"update_domain": domain, "zone": zone}, "events": [EVENT]},
+            **variables,
+        }
         for name, zone in zip("ab", zones, strict=True)
     }
 
@@ -31,6 +34,11 @@ def test_an_event_that_is_larger_than_the_limit(limit, count):
 
 @pytest.mark.parametrize(("zones", "count"), [((None, None), 0), (("1", "1"), 0), (("1", None), 0), (("1", "2"), 1)])
 def test_zones_that_share_an_update_domain(zones, count):
-    found = warnings(fleet(zones))
+    found = warnings(fleet(zones, maintenance_delivery_group="set"))
     assert len(found) == count
     assert all("Hosts in zones 1 and 2 share update domain 0" in warning for warning in found)
+
+
+def test_an_event_that_names_single_vms_in_two_zones():
+    (warning,) = warnings(fleet(("1", "2")))
+    assert warning.startswith("Event E spans several domains (zone 1 and zone 2).")
