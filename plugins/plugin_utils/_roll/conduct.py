@@ -22,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import may_approve_now
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import drain_deadline, may_approve_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.first_wave import (
     asked_for_early,
     has_to_be_read,
@@ -505,6 +505,7 @@ def order(
         stay=found["stay"],
         back=found["back"],
         not_now=held,
+        no_time={event.id for event in roll.events if drain_deadline(roll, event) <= now},
     )
     by_id = {entry["id"]: entry for entry in entries}
     started = {event.id for event in roll.events if event.started}

@@ -46,12 +46,14 @@ def wave_orders(
     stay: Iterable[str] = (),
     back: Iterable[str] = (),
     not_now: Iterable[str] = (),
+    no_time: t.Container[str] = (),
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
     `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
     not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those that
-    are brought back to service first; `not_now`: events that may not be approved now, whose hosts stay drained.
+    are brought back to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
+    `no_time`: events so near that whoever is brought back would not be drained again in time.
     """
     orders: dict[str, Order] = {host: empty_order(drains.get(host, "lost")) for host in batch}
     # Who is read again first keeps the others of the event waiting, drained.
@@ -61,10 +63,14 @@ def wave_orders(
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
-        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
-        too_late = any(drains.get(host) == "late" for host in hosts)
+        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone; and so
+        # do at last those of a host that can't be read.
+        states = {orders[host]["drain"] for host in hosts}
+        beside_one_lost = event["action"] == "drain" and event["id"] in no_time and "lost" in states
+        too_late = "late" in states or beside_one_lost
         for host in hosts:
-            _give(orders[host], event, blocked, too_late, event["id"] in put_off)
+            is_waited_for = too_late and orders[host]["drain"] != "lost"
+            _give(orders[host], event, blocked, is_waited_for, event["id"] in put_off)
     waiting = {host for event in events if event["id"] in put_off for host in event["hosts"]}
     for host, order in orders.items():
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])

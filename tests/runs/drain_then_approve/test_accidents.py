@@ -154,6 +154,17 @@ def test_a_lost_host(fleet):
     assert {host for _word, host, _at in fleet.notes()} <= {"web-0"}
 
 
+def test_beside_a_lost_host_its_neighbour_is_drained_when_it_is_time_and_stays_so(fleet):
+    """Rule 7: nobody approves, and whoever can be drained is not met in service."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
+    fleet.host_vars["web-3"].update(away(fleet.folder))
+    run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
+    assert (run.code == 0, fleet.approvals()) == (False, [])
+    assert fleet.simulator.event("E0")["status"] == "Finished"
+    assert [note[:2] for note in fleet.notes()] == [("drain", "web-0"), ("restore", "web-0")]
+    fleet.assert_restored_only_after_the_end()
+
+
 def test_a_vm_in_nobody_s_inventory(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=300, dwell=1)
     run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))

@@ -97,6 +97,22 @@ def test_after_a_drain_that_failed_the_user_says_what_happens(policy, first, sec
     assert told({}, ("drained", "drained"), on_failed_drain=policy) == {"a": APPROVES, "b": APPROVES}
 
 
+@pytest.mark.parametrize(
+    ("changes", "first", "second"),
+    [
+        ({}, {**BLOCKED, **WAITS}, BLOCKED),
+        ({"vanishing": True}, {**BLOCKED, "vanishes": True}, BLOCKED),
+    ],
+)
+def test_beside_a_lost_host_nobody_is_brought_back_shortly_before_the_event(changes, first, second):
+    assert told(changes, ("drained", "lost"), no_time=["E"]) == {"a": first, "b": second}
+    assert told(changes, ("drained", "lost"), no_time=["other"])["a"] == {**BLOCKED, **RESTORED}
+
+
+def test_what_needs_no_drain_is_not_waited_for_beside_a_lost_host():
+    assert told({"action": "approve"}, ("not_needed", "lost"), no_time=["E"]) == {"a": BLOCKED, "b": BLOCKED}
+
+
 STAYS = {"stays": True}
 
 
