@@ -117,7 +117,8 @@ def test_when_it_was_drained_and_returned():
 
 def test_what_was_not_sent_in_an_earlier_turn_is_not_refused_when_it_is_sent_in_a_later_one():
     refused = [{"id": "E", "uncovered": [], "reason": "Reboot E was not sent: no journal of b"}, {"id": "R"}]
-    first = outcome(order(stays=True, restore=False), approve_result={"unsent": ["E"], "error": "x", "refused": refused})
+    unsent = {"unsent": ["E"], "error": "x", "refused": refused}
+    first = outcome(order(stays=True, restore=False), approve_result=unsent)
     assert (first["state"], first["refused"]) == ("stays drained", [{"id": "R"}])
     sent = {"over": True, "approved": ["E"], "leaders": {"E": "a"}, "outcomes": {"E": "gone"}}
     known = {"a": registered(approve_result=sent)}
