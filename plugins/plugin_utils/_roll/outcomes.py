@@ -52,7 +52,8 @@ def _approve_report(order: Order, known: Mapping[str, t.Any]) -> Mapping[str, t.
     approve = known.get("approve_result") or {}
     if order["stays"] and approve.get("unsent"):
         # It has another turn: what went wrong is told if it has none any more.
-        return {**approve, "over": True, "error": ""}
+        refused = [one for one in approve.get("refused") or () if one["id"] not in approve["unsent"]]
+        return {**approve, "over": True, "error": "", "refused": refused}
     return approve if "over" in approve else {"over": False, "error": approve.get("msg") or "No approval"}
 
 

@@ -115,6 +115,20 @@ def test_when_it_was_drained_and_returned():
     assert outcome(order("not_needed", drains=False))["restored_at"] is None
 
 
+def test_what_was_not_sent_in_an_earlier_turn_is_not_refused_when_it_is_sent_in_a_later_one():
+    refused = [{"id": "E", "uncovered": [], "reason": "Reboot E was not sent: no journal of b"}, {"id": "R"}]
+    unsent = {"unsent": ["E"], "error": "x", "refused": refused}
+    first = outcome(order(stays=True, restore=False), approve_result=unsent)
+    assert (first["state"], first["refused"]) == ("stays drained", [{"id": "R"}])
+    sent = {"over": True, "approved": ["E"], "leaders": {"E": "a"}, "outcomes": {"E": "gone"}}
+    known = {"a": registered(approve_result=sent)}
+    found = _outcomes.wave_outcomes({"a": order()}, known, 4, 2, {"a": first})["a"]
+    assert (found["state"], found["refused"]) == ("restored", [{"id": "R"}])
+    # Who has no other turn tells it.
+    left = outcome(order(restore=False), approve_result={"over": False, "unsent": ["E"], "refused": refused[:1]})
+    assert left["refused"] == refused[:1]
+
+
 def test_what_an_earlier_round_has_done_is_kept():
     approve = {
         "over": True,

@@ -75,6 +75,13 @@ def test_connections_are_counted(run):
     assert left == {"changed": False, "result": {"established": 1}}
 
 
+def test_connections_that_stay_are_told(machine, run):
+    machine.has_trouble(connections=3)
+    about = {"Ports": [443], "Seconds": 1}
+    assert run("connections.ps1", **about, AtMost=0)["result"] == {"established": 3}
+    assert run("connections.ps1", **{**about, "Ports": [80]}, AtMost=0)["result"] == {"established": 0}
+
+
 def test_an_entry_of_the_event_log(machine, run):
     about = {"Source": "azure-maintenance", "EntryType": "Information"}
     assert run("event_log.ps1", check_mode=True, **about, Message="not now")["changed"]

@@ -76,7 +76,9 @@ class EventLogDouble {
 class NetworkDouble {
     static [object] GetIPGlobalProperties() {
         $trouble = Get-Kept trouble
-        if (-not $trouble.ContainsKey('connections')) { return [System.Net.NetworkInformation.IPGlobalProperties]::GetIPGlobalProperties() }
+        # PowerShell remembers what a name stands for when it has read it once: the one that this stands for is not named.
+        $real = [System.Net.NetworkInformation.TcpState].Assembly.GetType('System.Net.NetworkInformation.IPGlobalProperties')
+        if (-not $trouble.ContainsKey('connections')) { return $real::GetIPGlobalProperties() }
         # As many as machine.py was told, all of them to a web server.
         $one = [pscustomobject]@{ State = 'Established'; LocalEndPoint = @{ Port = 443 } }
         $network = [pscustomobject]@{ Found = @($one) * $trouble.connections }
