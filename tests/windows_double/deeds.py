@@ -116,7 +116,8 @@ class _Hands:
             if self.check_mode:
                 matches = deed.get("expected") is None
                 return {"replaced": True, "sha256": None} if matches else _mismatch(deed, None)
-            real_folder.mkdir(parents=True)
+            # As Windows has it: somebody else may make it at the same moment.
+            real_folder.mkdir(parents=True, exist_ok=True)
             self.machine.set_owner(folder, ADMINISTRATORS)
         doubt = self._doubt(folder)
         if doubt:
