@@ -78,9 +78,10 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
         zone = this_host.get("zone")
         is_usual = not zone and isinstance(update_domain, str)
         if is_usual and (variables is None or "maintenance_domain" not in variables):
+            # Or none, where it is blank.
             if update_domain not in by_update_domain:
                 by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
-            domains[host] = by_update_domain[update_domain] or domain_of(variables, this_host)
+            domains[host] = by_update_domain[update_domain]
         else:
             domains[host] = domain_of(variables, this_host)
         if zone and not this_host.get("scale_set"):

@@ -67,10 +67,9 @@ def wave_orders(
         # do at last those of a host that can't be read.
         states = {orders[host]["drain"] for host in hosts}
         beside_one_lost = event["action"] == "drain" and event["id"] in no_time and "lost" in states
-        too_late = "late" in states or beside_one_lost
         for host in hosts:
-            is_waited_for = too_late and orders[host]["drain"] != "lost"
-            _give(orders[host], event, blocked, is_waited_for, event["id"] in put_off)
+            too_late = "late" in states or (beside_one_lost and orders[host]["drain"] != "lost")
+            _give(orders[host], event, blocked, too_late, event["id"] in put_off)
     waiting = {host for event in events if event["id"] in put_off for host in event["hosts"]}
     for host, order in orders.items():
         order["acts"] = bool(order["approve_drained"] or order["approve_as_is"] or order["wait"])
