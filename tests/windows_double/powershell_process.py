@@ -49,7 +49,7 @@ class _Disk:
         return text
 
 
-def _surroundings(machine: Machine) -> dict[str, str]:
+def surroundings(machine: Machine) -> dict[str, str]:
     return {
         **os.environ,
         "OS": "Windows_NT",
@@ -66,13 +66,13 @@ def piped(machine: Machine, command: str, data: bytes) -> tuple[int, bytes, byte
     given = wrapper + nulls + disk.away(payload.decode()).encode()
     folder = machine.folder / "program"
     folder.mkdir(exist_ok=True)
-    surroundings = _surroundings(machine)
+    around = surroundings(machine)
     # Ansible calls it by the name that it has on Windows.
     name = folder / "PowerShell"
     if not name.is_symlink():
         name.symlink_to(str(POWERSHELL))
-    surroundings["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
-    done = subprocess.run(command, shell=True, input=given, capture_output=True, check=False, env=surroundings)
+    around["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
+    done = subprocess.run(command, shell=True, input=given, capture_output=True, check=False, env=around)
     return done.returncode, disk.back(done.stdout.decode(errors="replace")).encode(), done.stderr
 
 
@@ -82,7 +82,7 @@ def script(machine: Machine, path: Path, parameters: dict[str, Any], check_mode:
     program = str(HERE / "as_win_powershell.ps1")
     told = [str(path), disk.away(json.dumps(parameters)), json.dumps(check_mode)]
     command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", program, *told]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_surroundings(machine))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings(machine))
     if done.returncode != 0:
         return {"failed": True, "msg": f"PowerShell ended with {done.returncode}: {done.stderr}"}
     answer: dict[str, Any] = json.loads(disk.back(done.stdout))

@@ -194,13 +194,15 @@ class WindowsMachine:
         return results[1 : 1 + len(sends)]
 
     def finish(self) -> None:
-        """Have the host hold what was written here."""
+        """Have the host hold what was written here. The host half has come to its end, and says nothing any more."""
         try:
             self.write()
         except Changed:
             # What was sent is not sent again: a mark that could not be taken back stays, and others wait for it.
             if not self.has_sent:
                 raise
+        except tuple({file.error for file in self.files.values()}) as error:
+            raise DeedsFailed({"failed": True, "changed": False, "msg": str(error)}) from None
 
     def write(self, *then: WindowsDeed) -> list[DeedResult]:
         """Write all that was changed, if the host is as it was seen, and do one thing more. Returns what that gave."""

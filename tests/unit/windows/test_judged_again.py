@@ -12,9 +12,7 @@ import types
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import powershell
-from windows_double import deeds
-from windows_double.machine import Machine
+from windows_double.behind_an_action import BehindAnAction
 
 DOCUMENT = json.dumps({"DocumentIncarnation": 1, "Events": []})
 READ = ["boot", "send"]
@@ -60,25 +58,10 @@ def endpoint():
         server.shutdown()
 
 
-class Host:
-    """The double of a Windows host behind an action, which takes modules to it."""
-
-    def __init__(self, folder, monkeypatch):
-        monkeypatch.setattr(powershell.constants, "DEFAULT_LOCAL_TMP", str(folder))
-        self.machine = Machine(folder / "windows")
-        self.calls = []
-        self._task = types.SimpleNamespace(delegate_to=None, check_mode=False)
-        # What happens before the call of this number.
-        self.meanwhile = {}
-
-    def _execute_module(self, module_name, module_args, task_vars):
-        self.meanwhile.get(len(self.calls), lambda: None)()
-        self.calls.append([deed["deed"] for deed in module_args["deeds"]])
-        return deeds.done(self.machine, module_args["deeds"], check_mode=False)
-
+class Host(BehindAnAction):
     def ask(self, url, **more):
         request = {"endpoints": [url], "api_version": "2020-07-01", "with_instance": False, "timeout": 30, **more}
-        return powershell.run_by_powershell(self, exchange, request, {"inventory_hostname": "web"})
+        return self.run(exchange, request)
 
     def read_and_approve(self, url):
         self.ask(url)

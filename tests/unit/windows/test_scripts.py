@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from windows_double import powershell_process
-from windows_double.machine import Machine
+from windows_double.machine import ME, Machine
 from windows_host import POWERSHELL, needs_powershell
 
 pytestmark = needs_powershell
@@ -28,6 +28,13 @@ foreach ($path in $args) {
     $all[$path] = @($found | ForEach-Object { $_.Message })
 }
 ConvertTo-Json $all
+"""
+
+# As ansible-core before 2.19 does in what it pipes before our module.
+NAMED_BEFORE = """
+$null = [System.Security.Principal.WindowsIdentity]
+Import-Module WindowsDouble
+([type]'System.Security.Principal.WindowsIdentity')::GetCurrent().User.Value
 """
 
 
@@ -50,6 +57,15 @@ def test_powershell_can_read_them(tmp_path):
     command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", str(program), *map(str, FILES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert json.loads(done.stdout) == {str(path): [] for path in FILES}
+
+
+def test_who_we_are_is_told_where_somebody_has_named_the_type_before(tmp_path, machine):
+    program = tmp_path / "who.ps1"
+    program.write_text(NAMED_BEFORE)
+    command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", str(program)]
+    surroundings = powershell_process.surroundings(machine)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=surroundings)
+    assert done.stdout.strip() == ME
 
 
 def test_a_probe_file_goes_and_comes_back(machine, run):

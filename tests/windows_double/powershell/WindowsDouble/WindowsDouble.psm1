@@ -76,7 +76,7 @@ class EventLogDouble {
 class NetworkDouble {
     static [object] GetIPGlobalProperties() {
         $trouble = Get-Kept trouble
-        # PowerShell remembers what a name stands for when it has read it once: the one that this stands for is not named.
+        # Not by its name, which is this double's.
         $real = [System.Net.NetworkInformation.TcpState].Assembly.GetType('System.Net.NetworkInformation.IPGlobalProperties')
         if (-not $trouble.ContainsKey('connections')) { return $real::GetIPGlobalProperties() }
         # As many as machine.py was told, all of them to a web server.
@@ -91,3 +91,7 @@ $known = [psobject].Assembly.GetType('System.Management.Automation.TypeAccelerat
 $known::Add('System.Security.Principal.WindowsIdentity', [IdentityDouble])
 $known::Add('System.Diagnostics.EventLog', [EventLogDouble])
 $known::Add('System.Net.NetworkInformation.IPGlobalProperties', [NetworkDouble])
+
+# What a name stood for when it was met first is remembered, and ansible-core before 2.19 names one of them before we come.
+[psobject].Assembly.GetType('System.Management.Automation.Language.TypeCache').GetFields('NonPublic,Static') |
+    ForEach-Object { $_.GetValue($null).Clear() }
