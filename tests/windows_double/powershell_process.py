@@ -67,10 +67,10 @@ def piped(machine: Machine, command: str, data: bytes) -> tuple[int, bytes, byte
     folder = machine.folder / "program"
     folder.mkdir(exist_ok=True)
     around = surroundings(machine)
-    # Ansible calls it by the name that it has on Windows.
-    name = folder / "PowerShell"
-    if not name.is_symlink():
-        name.symlink_to(str(POWERSHELL))
+    # Ansible calls it by the name that it has on Windows, where upper and lower case are the same.
+    for name in (folder / "PowerShell", folder / "powershell"):
+        if not name.is_symlink():
+            name.symlink_to(str(POWERSHELL))
     around["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
     done = subprocess.run(command, shell=True, input=given, capture_output=True, check=False, env=around)
     return done.returncode, disk.back(done.stdout.decode(errors="replace")).encode(), done.stderr
