@@ -76,8 +76,8 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
         variables = host_vars.get(host)
         update_domain = this_host.get("update_domain")
         zone = this_host.get("zone")
-        is_usual = not zone and isinstance(update_domain, str)
-        if is_usual and (variables is None or "maintenance_domain" not in variables):
+        says_no_more = not zone and (variables is None or "maintenance_domain" not in variables)
+        if says_no_more and isinstance(update_domain, str):
             # Or none, where it is blank.
             if update_domain not in by_update_domain:
                 by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})

@@ -63,8 +63,8 @@ def wave_orders(
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
-        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone; and so
-        # do at last those of a host that can't be read.
+        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
+        # So do, when it is near, those of a host that can't be read.
         states = {orders[host]["drain"] for host in hosts}
         beside_one_lost = event["action"] == "drain" and event["id"] in no_time and "lost" in states
         for host in hosts:
