@@ -9,7 +9,6 @@ import contextlib
 import http.server
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
+from free_port import free_port
 
 # Systemd is not the first process where these tests run, so a file plays its part; the lab has the real one.
 SYSTEMCTL = """#!%s
@@ -70,12 +70,6 @@ class Units:
 @pytest.fixture
 def units(tmp_path):
     return Units(tmp_path / "systemd")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -18,16 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from free_port import free_port
 from patience import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 COLLECTION = ROOT / ".build" / "ansible_collections" / "maintenance" / "azure"
 PLUGIN = COLLECTION / "extensions" / "eda" / "plugins" / "event_source" / "scheduled_events.py"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 class RunningSource:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import ansible_run
-from eda_source import free_port
+from free_port import free_port
 from patience import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent

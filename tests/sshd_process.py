@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from free_port import free_port
+
 SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
 SETTINGS = """
 Port {port}
@@ -33,11 +35,6 @@ Subsystem sftp {sftp}
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
 
 
-def _free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @contextlib.contextmanager
 def sshd(
     folder: Path, addresses: tuple[str, ...] = ("127.0.0.1",), force_command: str = ""
@@ -46,7 +43,7 @@ def sshd(
     assert SSHD
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True)
-    port = _free_port(addresses[0])
+    port = free_port(addresses[0])
     more = [f"ListenAddress {address}" for address in addresses]
     if force_command:
         more.append(f"ForceCommand {force_command}")

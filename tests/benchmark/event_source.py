@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from eda_notices import event, iso, status
-from eda_source import PLUGIN, free_port
+from eda_source import PLUGIN
 from figures import Figure
+from free_port import free_port
 from watcher_process import resident_kilobytes
 
 WATCHERS, HEARTBEAT, A_GROUP = 2000, 30, 100

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from eda_source import free_port
+from free_port import free_port
 from galaxy_double import galaxy
 from patience import wait_until
 from readme_page import User, commands_with

@@ -16,7 +16,8 @@ import time
 
 import pytest
 from eda_notices import Watchers, event, status
-from eda_source import PLUGIN, RunningSource, free_port
+from eda_source import PLUGIN, RunningSource
+from free_port import free_port
 from patience import wait_until
 from simulator_process import Simulator
 from watcher_process import Watcher, resident_kilobytes

@@ -1,0 +1,21 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A port for a server that is started later."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+
+# Below those from which the kernel takes one for every connection: such a one may be gone before the server is there.
+PORTS = range(15000, 30000)
+
+
+def free_port(address: str = "") -> int:
+    """At which nobody listens; at any address, if none is given."""
+    for port in random.sample(PORTS, 200):
+        with contextlib.suppress(OSError), socket.create_server((address, port)):
+            return port
+    raise OSError("no port is free")
