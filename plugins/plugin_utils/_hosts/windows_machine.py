@@ -201,7 +201,10 @@ class WindowsMachine:
             # What was sent is not sent again: a mark that could not be taken back stays, and others wait for it.
             if not self.has_sent:
                 raise
-        except tuple({file.error for file in self.files.values()}) as error:
+        except Exception as error:
+            # Each file has an error of its own for what the host refuses.
+            if not isinstance(error, tuple(file.error for file in self.files.values())):
+                raise
             raise DeedsFailed({"failed": True, "changed": False, "msg": str(error)}) from None
 
     def write(self, *then: WindowsDeed) -> list[DeedResult]:
