@@ -27,8 +27,6 @@ SECONDS_TO_BE_ACCEPTED = 15
 SECONDS_PER_CONNECT = 5
 # The service allows 5 requests a second to all processes of a VM together; one is left for the others.
 REQUESTS_A_SECOND = 4
-# Where others ask so often that one was too many, ours are far apart: else the reading before an approval takes the
-# place of the approval, at each try.
 TOO_MANY_REQUESTS = 429
 FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 8.0
@@ -182,6 +180,7 @@ class Conversation:
             if outcome.verdict.kind is None:
                 return outcome.answer
             if outcome.answer and outcome.answer.status == TOO_MANY_REQUESTS:
+                # Others ask, too: from now on one a second. Else the reading before an approval takes its place each time.
                 self.sent_at = collections.deque(self.sent_at, maxlen=1)
             wait = self._wait_before_next(tries, outcome.asked_to_wait)
             limit = self._limit()
