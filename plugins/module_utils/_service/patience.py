@@ -180,7 +180,7 @@ class Conversation:
             if outcome.verdict.kind is None:
                 return outcome.answer
             if outcome.answer and outcome.answer.status == TOO_MANY_REQUESTS:
-                # Others ask, too: from now on one a second. Else the reading before an approval takes its place each time.
+                # Others ask, too: from now on one a second. Else the reading before an approval would take its place.
                 self.sent_at = collections.deque(self.sent_at, maxlen=1)
             wait = self._wait_before_next(tries, outcome.asked_to_wait)
             limit = self._limit()
