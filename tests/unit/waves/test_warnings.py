@@ -42,3 +42,14 @@ def test_zones_that_share_an_update_domain(zones, count):
 def test_an_event_that_names_single_vms_in_two_zones():
     (warning,) = warnings(fleet(("1", "2")))
     assert warning.startswith("Event E spans several domains (zone 1 and zone 2).")
+
+
+def test_the_domains_of_one_event_in_their_order():
+    names = [f"h{number}" for number in range(12)]
+    shared = {**EVENT, "resources": [*names, "unknown"]}
+    hosts = {
+        name: {"maintenance_status": {"this_host": {"update_domain": name[1:]}, "events": [shared]}} for name in names
+    }
+    hosts["unknown"] = {"maintenance_status": {"this_host": {}, "events": [shared]}}
+    (wave,) = make_waves(hosts, hosts)
+    assert wave["domains"] == [*(f"update domain {number}" for number in range(12)), "no known domain"]
