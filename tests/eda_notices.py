@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -89,7 +90,9 @@ class Watchers:
         more = {"context": self.tls} if self.tls else {}
         connection = made("127.0.0.1", self.port, timeout=15, **more)
         try:
-            connection.request(method, "/", body, headers)
+            # Who is refused at once may be answered, and cut off, before the last byte is sent.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, "/", body, headers)
             return connection.getresponse().status
         finally:
             connection.close()
