@@ -77,12 +77,12 @@ def test_whoever_approves_gets_the_answer_before_the_vm_goes(calm):
 def test_a_frozen_vm_hangs_and_answers_when_it_is_over(start):
     simulator = start({"vms": VMS}, impact=True, speed=10)
     event = simulator.add_event(type="Freeze", resources=["web-0"], duration=6)
+    begin = time.monotonic()
     simulator.start(event["id"])
     with pytest.raises(TimeoutError):
         simulator.read("web-0", timeout=0.1)
-    begin = time.monotonic()
-    assert simulator.read("web-0").status == 200
-    assert 0.2 < time.monotonic() - begin < 0.7
+    assert simulator.read("web-0", timeout=5).status == 200
+    assert time.monotonic() - begin > 0.6
     assert simulator.document("web-1")["Events"][0]["EventStatus"] == "Started"
     assert [entry["impact"] for entry in simulator.log()] == ["frozen", "frozen", None]
 
