@@ -30,7 +30,7 @@ unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
 # Tests spend a part of their time waiting, those of whole runs most of it. Who has nothing left takes over from others.
-PYTEST := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 2) --dist worksteal
+PYTEST := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 3) --dist worksteal
 PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 4) --dist worksteal
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
@@ -68,7 +68,7 @@ test-briefly: test-unit ## Unit tests, and a few of the runs
 	$(PYTEST_RUNS) -m "not rest" tests/runs -k "test_roll or connections" $(ARGS)
 
 .PHONY: test-rest
-test-rest: .venv/test .build/rulebook/made mirror ## AWX by its double, the browser, the demo, the guides, check and report: not part of `make test`
+test-rest: .venv/test .build/rulebook/made mirror ## AWX by its double, the browser, the demo, the guides, check and report, options, Windows: not part of `make test`
 	$(PYTEST_RUNS) -m rest tests/runs $(ARGS)
 
 .PHONY: test-matrix

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+from waiting_first import pytest_collection_modifyitems  # noqa: F401 - a hook of pytest
 from windows_host import WHICH
 
 settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -89,12 +89,12 @@ def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
 
 def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     """Attack 2: the true event for web-0 and web-3 is not covered by whoever claims to be web-3."""
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=60, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=150, dwell=1)
     # The real one is not read, so that only the false one can be drained.
     fleet.host_vars["web-3"].update(away(fleet.folder))
     liar = Liar(fleet, "other-0", "web-3")
     with liar as lies:
-        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=60, dwell=1)
+        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=150, dwell=1)
         run = fleet.roll()
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []

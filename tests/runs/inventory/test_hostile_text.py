@@ -9,6 +9,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.rest
+
 BRACES = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
 # A header of Jinja's own: no brace is needed after it.
 HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch TRAP') ]][[ 7 * 191 ]]"

@@ -12,6 +12,8 @@ from ansible_run import fleet_inventory, play, play_each
 from patience import wait_until
 from simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 FLEET = {
     "vms": [{"name": "web_0", "group": "web"}, {"name": "web_1", "group": "web"}],
     "groups": {"web": {"kind": "scale_set"}},
@@ -139,7 +141,6 @@ def test_a_race_with_the_portal_is_lost_without_harm(tmp_path, simulator):
     assert (simulator.event("A1")["status"], simulator.event("A1")["approved_by"]) == ("Started", "arm")
 
 
-@pytest.mark.rest
 @pytest.mark.parametrize(
     "version", ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01"]
 )

@@ -12,6 +12,8 @@ from ansible_run import fleet_inventory, play, play_each
 from patience import wait_until
 from simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 
 @pytest.fixture
 def simulator():

@@ -12,6 +12,8 @@ from ansible_run import inventory, play
 from windows_double.machine import ADMINISTRATORS, SOMEBODY
 from windows_host import POWERSHELL, SETTINGS, needs_boots
 
+pytestmark = pytest.mark.rest
+
 JOURNAL = "maintenance.azure.drain_journal"
 LEASE = "maintenance.azure.lease"
 

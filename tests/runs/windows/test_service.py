@@ -13,6 +13,8 @@ from simulator_process import Simulator
 from windows_host import SETTINGS
 from without_times import without_times
 
+pytestmark = pytest.mark.rest
+
 READ = {"name": "Read", "maintenance.azure.scheduled_event_info": {}}
 APPROVE = {"name": "Approve", "maintenance.azure.scheduled_event_approve": {}}
 AGAIN = {"name": "Again", "maintenance.azure.scheduled_event_approve": {}}

@@ -8,8 +8,12 @@ from __future__ import annotations
 import pytest
 
 WAITING = (
+    "eda/test_source.py",
+    "imds/test_wire.py",
+    "watch/test_reflexes.py",
     "drain_then_approve/test_accidents.py",
     "drain_then_approve/test_overlap.py",
+    "drain_then_approve/test_trust.py",
     "drain_then_approve/test_two_runs.py",
     "fence/test_killed.py",
     "watch_role/test_beside_a_run.py",
