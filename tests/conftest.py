@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import waiting_first
 from hypothesis import HealthCheck, settings
-from waiting_first import pytest_collection_modifyitems  # noqa: F401 - a hook of pytest
 from windows_host import WHICH
 
 settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("at any speed")
+
+pytest_collection_modifyitems = waiting_first.pytest_collection_modifyitems
 
 
 def pytest_report_header() -> str:
