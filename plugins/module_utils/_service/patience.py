@@ -204,22 +204,26 @@ class Conversation:
         return outcome
 
     def _wait_for_our_turn(self):
-        if len(self.sent_at) == self.sent_at.maxlen:
-            pause = min(self.sent_at[0] + 1, self._limit()) - self.clock()
-            if pause > 0:
-                self.sleep(pause)
+        pause = min(self._until_our_turn(), self._limit() - self.clock())
+        if pause > 0:
+            self.sleep(pause)
         self.sent_at.append(self.clock())
+
+    def _until_our_turn(self):
+        return self.sent_at[0] + 1 - self.clock() if len(self.sent_at) == self.sent_at.maxlen else 0
 
     def _limit(self):
         return self.deadline if self.accepted else min(self.deadline, self.accepted_by)
 
     def _wait_before_next(self, tries, asked_to_wait):
         """Seconds to the next try, cut so that one more try fits before the deadline; None when none does."""
+        turn, left = self._until_our_turn(), self._limit() - self.clock()
+        if turn > left - FIRST_BACKOFF / 2:
+            return None
         if asked_to_wait is not None:
-            return asked_to_wait
+            return max(turn, asked_to_wait)
         backoff = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1)) * (0.75 + self.jitter() / 2)
-        left = self._limit() - self.clock()
-        return None if left <= FIRST_BACKOFF else min(backoff, left - FIRST_BACKOFF / 2)
+        return None if left <= FIRST_BACKOFF else max(turn, min(backoff, left - FIRST_BACKOFF / 2))
 
     def _failure(self, method, target, outcome, tries, spent):
         often = "" if tries == 1 else " (last of %d tries in %d s)" % (tries, spent)

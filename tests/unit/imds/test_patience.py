@@ -180,6 +180,15 @@ def test_never_past_the_deadline_and_never_faster_than_the_service_allows(script
     assert all(later - earlier > 1 for earlier, later in zip(starts, starts[5:], strict=False))
 
 
+def test_where_the_second_after_too_many_ends_at_the_deadline_nothing_more_is_sent():
+    talk, _transport, clock = conversation(
+        answer(408), answer(429), timeout=140, seconds_each=0.125, jitter=lambda: 0.125
+    )
+    with pytest.raises(_patience.ImdsError):
+        talk.get(TARGET)
+    assert clock.now - 1000 <= 140
+
+
 @given(st.floats(0, 1))
 def test_waits_grow_and_stay_bounded(jitter):
     talk, transport, _clock = conversation(answer(503), jitter=lambda: jitter)
