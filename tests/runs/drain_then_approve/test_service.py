@@ -82,6 +82,7 @@ def webhook():
     server.server_close()
 
 
+@pytest.mark.rest
 def test_somebody_is_told_when_something_is_left_to_do(fleet, webhook):
     url = f"http://127.0.0.1:{webhook.server_port}/told"
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)

@@ -31,10 +31,10 @@ needs_sudo = pytest.mark.skipif(
 )
 WAYS = [
     "local",
-    pytest.param("local with sudo", marks=needs_sudo),
+    pytest.param("local with sudo", marks=[needs_sudo, pytest.mark.rest]),
     pytest.param("ssh", marks=needs_sshd),
-    pytest.param("ssh with multiplexing", marks=needs_sshd),
-    pytest.param("ssh with sudo", marks=[needs_sshd, needs_sudo]),
+    pytest.param("ssh with multiplexing", marks=[needs_sshd, pytest.mark.rest]),
+    pytest.param("ssh with sudo", marks=[needs_sshd, needs_sudo, pytest.mark.rest]),
 ]
 
 

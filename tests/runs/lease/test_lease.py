@@ -360,6 +360,7 @@ def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     assert holders(tmp_path) == dict.fromkeys(KEEPERS)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", ["lease", "_lease_file", "_lease_keepers", "_lease_verdict"])
 def test_the_documentation_is_found(tmp_path, name):
     listed = run(tmp_path, ["ansible-doc", f"maintenance.azure.{name}"])

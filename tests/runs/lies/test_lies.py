@@ -101,7 +101,9 @@ def simulator():
 
 
 @pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
-@pytest.mark.parametrize("once", [False, True], ids=["everywhere", "run once"])
+@pytest.mark.parametrize(
+    "once", [pytest.param(False, id="everywhere"), pytest.param(True, marks=pytest.mark.rest, id="run once")]
+)
 def test_every_module(tmp_path, simulator, way, once):
     trap = tmp_path / "trap"
     liar = LyingHost(tmp_path / "liar", only=() if way != "curl" else (simulator.endpoint("web-0"), "-c"))
@@ -187,7 +189,14 @@ def roll_with_a_liar(tmp_path, book, *arguments, modules_only=False, **lies):
         return fleet, told, again, liar, trap
 
 
-@pytest.mark.parametrize("book", ["collect", "report", "drain_then_approve"])
+@pytest.mark.parametrize(
+    "book",
+    [
+        pytest.param("collect", marks=pytest.mark.rest),
+        pytest.param("report", marks=pytest.mark.rest),
+        "drain_then_approve",
+    ],
+)
 def test_every_playbook(tmp_path, book):
     fleet, told, _again, liar, trap = roll_with_a_liar(tmp_path, book, *(("-e", "approve_wait_timeout=20"),)[0])
     assert len(liar.told()) >= 1

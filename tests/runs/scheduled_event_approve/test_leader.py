@@ -58,8 +58,8 @@ def assert_approved_once(simulator):
     [
         pytest.param({}, (), id="linear"),
         pytest.param({"strategy": "free"}, (), id="free"),
-        pytest.param({}, ("--forks", "1"), id="one fork"),
-        pytest.param({"serial": 1}, (), id="serial"),
+        pytest.param({}, ("--forks", "1"), id="one fork", marks=pytest.mark.rest),
+        pytest.param({"serial": 1}, (), id="serial", marks=pytest.mark.rest),
         pytest.param({}, ("--limit", "web_1,web_2"), id="limit"),
     ],
 )

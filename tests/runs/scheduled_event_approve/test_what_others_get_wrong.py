@@ -97,10 +97,13 @@ def test_preempt_and_terminate_are_approved(tmp_path, simulator):
 
 def test_a_deletion_is_approved_by_its_own_vm_only(tmp_path, simulator):
     simulator.add_event(id="B2", type="Terminate", resources=["web_1"], notice=600)
-    outcome = approve(tmp_path, simulator, {**WHOLE_BATCH, "event_ids": ["B2"]})
+    options = {"drained": ["web_0", "web_1"], "event_ids": ["B2"]}
+    outcome = approve(tmp_path, simulator, options, arguments=("--limit", "web_0"))
+    assert "each VM approves its own deletion only" in outcome.of("Approve", "web_0")["msg"]
+    assert posts(simulator) == []
+    approve(tmp_path, simulator, options)
     assert approvals(simulator) == ["B2"]
     assert posts(simulator)[0]["vm"] == "web_1"
-    assert "each VM approves its own deletion only" in outcome.of("Approve", "web_0")["msg"]
 
 
 def test_already_started_is_not_sent_again(tmp_path, simulator):

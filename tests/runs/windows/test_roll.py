@@ -81,6 +81,7 @@ def restless(fleet):
         yield fleet.windows["web-2"]
 
 
+@pytest.mark.rest
 def test_a_mixed_fleet(fleet, restless):
     fleet.event_per_domain()
     plan = fleet.roll("--check")
