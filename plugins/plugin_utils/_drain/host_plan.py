@@ -1,0 +1,263 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host is drained or returned to service: its steps are checked, its journal is opened, and what can be done at once
+is done in the same command."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import typing as t
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.changed_list import no_longer_meant
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, identity_of, numbered
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
+    DONE_BY_TASKS,
+    SPECS,
+    Step,
+    fixed_waits,
+    place_of,
+    webhook_of_the_controller,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.needs import (
+    check_for_windows_modules,
+    check_needs,
+    check_needs_on_windows,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import (
+    Item,
+    StepOrders,
+    asks_the_controller,
+    ready,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.resolved import resolved_steps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+    BadSteps,
+    checked_health,
+    checked_steps,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+    NO_EVENT,
+    end_of_time,
+    nearest_deadline,
+    nearest_event,
+    told_steps,
+    with_health_by_tasks,
+    work_from_records,
+    work_to_drain,
+    work_to_restore,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+
+
+@dataclasses.dataclass
+class HostPlan:
+    """`look` is what the command that drains looks at when it is done, and `looked` what it saw."""
+
+    action: ActionBase
+    task_vars: dict[str, t.Any]
+    options: dict[str, t.Any]
+    folders: Folders
+    fence: dict[str, t.Any] | None
+    look: dict[str, t.Any] | None
+    looked: dict[str, t.Any] | None = None
+
+    @property
+    def host(self) -> str:
+        return str(self.task_vars["inventory_hostname"])
+
+    def drain(self) -> dict[str, t.Any]:
+        events = self.options["events"]
+        event = nearest_event(events)
+        steps = self._steps_for(event, events)
+        for step, _identity in steps:
+            self.folders.placed_to_drain(step.kind, step.arguments)
+            self.folders.placed_to_restore(step.kind, step.arguments)
+        self._check_needs([step for step, _identity in steps])
+        now = time.time()
+        deadline = nearest_deadline(events)
+        end = end_of_time(now, self.options["timeout"], self.options["reserve"], deadline)
+        self._check_time(end - now, deadline, now, fixed_waits(step for step, _identity in steps))
+
+        def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
+            work = work_to_drain(steps, journal, self._known_as, self.folders.placed_to_drain)
+            for item in work:
+                item["event"] = event
+            plan = self._plan(journal, boot_id, work, end, started_at=now, deadline_at=deadline)
+            return StepOrders(self.action, plan, self.task_vars)
+
+        # Mostly there is no journal yet.
+        return self._opened_and_done(orders_for, {"state": "draining", "steps": [], "events": events}, events=events)
+
+    def restore(self, effects: dict[str, t.Any]) -> dict[str, t.Any]:
+        health = checked_health(self.options["health"], self.folders.on_windows)
+        if health and self.folders.on_windows:
+            check_for_windows_modules("restore_health")
+        # What is wrong with them is said before anything is touched.
+        self._steps_for(NO_EVENT, [])
+        now = time.time()
+
+        def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
+            events = journal.get("events", [])
+            work, left_over = work_to_restore(
+                journal,
+                lambda event: self._steps_for(event or NO_EVENT, events),
+                self._known_as,
+                self._from_journal,
+                bool(health),
+                self.folders.placed_to_restore,
+            )
+            if self.folders.on_windows:
+                work = with_health_by_tasks(work, health, self.folders.health_on_windows)
+            plan = self._plan(journal, boot_id, work, now + self.options["timeout"], started_at=now)
+            plan.update(checks=health, restored_at=None, health=[], left_over=left_over)
+            return StepOrders(self.action, plan, self.task_vars)
+
+        return self._opened_and_done(orders_for, self.options["seen"], effects=effects)
+
+    def _without_journal(self, boot_id: str | None) -> dict[str, t.Any]:
+        """Nothing was drained; or the disk with the journal is gone, and other machines still remember."""
+        work = work_from_records(self._steps_for(NO_EVENT, []), self.folders.placed_to_restore)
+        now = time.time()
+        result = self._plan({}, boot_id, work, now + self.options["timeout"], started_at=now)
+        return {**result, "state": "nothing", "restored_at": None, "health": [], "changed": False, "warnings": []}
+
+    def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, Identity]]:
+        """The user's steps, resolved for an event. What it says is data, whoever kept it."""
+        items = resolved_steps(self.action._templar, self.task_vars, event)
+        steps = checked_steps(items, self.folders.specs(), events, self.folders.on_windows)
+        return list(zip(steps, numbered(self._known_as(step.kind, step.arguments) for step in steps), strict=True))
+
+    def _known_as(self, kind: str, arguments: Mapping[str, t.Any]) -> Identity:
+        return identity_of(kind, arguments, self.host, kind in self.folders.own)
+
+    def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
+        """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
+        kind = record["kind"]
+        if kind in self.folders.own or kind not in SPECS or kind in DONE_BY_TASKS:
+            return None
+        try:
+            step = checked_steps([{kind: record["arguments"]}], {}, on_windows=self.folders.on_windows)[0]
+        except BadSteps:
+            return None
+        elsewhere = place_of(kind, step.arguments, self.host) or webhook_of_the_controller(kind, step.arguments)
+        return None if elsewhere else step
+
+    def _opened_and_done(
+        self, orders_for: Callable[..., StepOrders], guess: dict[str, t.Any] | None, **more: t.Any
+    ) -> dict[str, t.Any]:
+        """Opens the journal and does what comes first, in one go where the journal is what it is guessed to be."""
+        first = orders_for({"state": None, "steps": []})
+        items: list[Item] = []
+        with contextlib.suppress(BadSteps):
+            if guess:
+                first = orders_for(guess)
+                items = [] if asks_the_controller(first.plan["work"]) else ready(first.plan["work"])
+        order = first.order_of(items, first.plan["deadline"] - time.time())
+        begins = bool(guess) and not items and self._begins_by_tasks(first.plan["work"])
+        if begins:
+            order = first.with_beginning(order)
+        opened = {"expected": guess["steps"] if guess else None, "fence": self.fence, **more}
+        answer = first.ask({**order, "open": opened, **({"look": self.look} if self.look else {})})
+        if answer.get("failed") or "journal" not in answer:
+            message = answer.get("msg") or "the journal could not be opened"
+            raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
+        if self._undid_what_is_no_longer_meant(answer["journal"]):
+            answer = first.ask({**first.order_of([], first.plan["deadline"] - time.time()), "open": opened})
+            if answer.get("failed"):
+                raise AnsibleActionFail(f"{self.host}: {answer['msg']}", result=answer)
+        if answer["journal"] is None:
+            result = self._without_journal(answer["boot_id"])
+        else:
+            orders = orders_for(answer["journal"], answer["boot_id"])
+            result = orders.nothing_yet()
+            if begins and answer["results"]:
+                result = orders.after_beginning(answer["results"][0])
+            elif answer["results"]:
+                result = orders.after(items, answer, result)
+            if not result.get("failed"):
+                result = orders.all_on_the_host(result)
+        self.looked = answer.get("look")
+        return result
+
+    def _undid_what_is_no_longer_meant(self, journal: dict[str, t.Any] | None) -> bool:
+        """Whether a host that has drained itself by other steps than those of today had to undo some of them first."""
+        if self.options["direction"] != "drain" or self.action._task.check_mode or journal is None:
+            return False
+        placed, events = self.folders.placed_to_restore, journal["events"]
+        undone = {
+            **journal,
+            "steps": no_longer_meant(journal, lambda event: self._steps_for(event or NO_EVENT, events), placed),
+        }
+        if not undone["steps"]:
+            return False
+        work, left_over = work_to_restore(undone, lambda _event: [], self._known_as, self._from_journal, False, placed)
+        now = time.time()
+        plan = self._plan(journal, None, [{**item, "final": None} for item in work], now + self.options["timeout"], now)
+        plan.update(direction="restore", checks=[], left_over=left_over)
+        result = StepOrders(self.action, plan, self.task_vars).all_on_the_host()
+        if result.get("failed"):
+            raise AnsibleActionFail(str(result["msg"]), result=result)
+        return True
+
+    def _begins_by_tasks(self, work: list[Item]) -> bool:
+        """Whether the first step can be written down along with the opening: it costs a call of its own on Windows."""
+        return self.folders.on_windows and bool(work) and Path(work[0]["file"]).name == "by_tasks.yml"
+
+    def _check_needs(self, steps: list[Step]) -> None:
+        if self.folders.on_windows:
+            check_needs_on_windows(steps, self.folders, bool(self.task_vars.get("restore_health")))
+        check_needs(steps, self.folders)
+
+    def _check_time(self, seconds: float, deadline: float | None, now: float, waits: int) -> None:
+        if seconds > waits:
+            return
+        if deadline is not None and deadline - self.options["reserve"] <= now + self.options["timeout"]:
+            reason = f"the event may start in {max(0, round(deadline - now))} s"
+        else:
+            reason = f"drain_timeout is {self.options['timeout']} s"
+        needed = f", and the steps wait for {waits} s" if waits else ""
+        raise AnsibleActionFail(
+            f"{self.host} can't be drained in time: {reason}{needed}. Nothing was done to it by this run",
+            result={"late": True},
+        )
+
+    def _plan(
+        self,
+        journal: dict[str, t.Any],
+        boot_id: str | None,
+        work: list[dict[str, t.Any]],
+        end: float | None,
+        started_at: float = 0,
+        deadline_at: float | None = None,
+    ) -> dict[str, t.Any]:
+        direction, own = self.options["direction"], OwnVariables(self.action, self.task_vars)
+        return {
+            "changed": False,
+            "direction": direction,
+            "state": journal.get("state"),
+            "journal": self.options["journal"],
+            "run_id": self.options["run_id"],
+            "boot_id": boot_id,
+            "started_at": journal.get("started_at"),
+            "drained_at": journal.get("drained_at"),
+            "seconds": 0,
+            "events": journal.get("events", []),
+            "steps": told_steps(journal),
+            "work": work,
+            "begun_at": started_at,
+            "deadline": end,
+            "event_starts_at": deadline_at,
+            "fenced": self.fence is not None,
+            "audit": whose_deed(own, self.options["run_id"]),
+            # In a roll each call renews the mark of the run.
+            "mark": path_of_mark(own) if self.fence is not None else None,
+        }
