@@ -71,17 +71,20 @@ def run(folder: Path, command: list[str], timeout: float = 300, **more: str) -> 
     results = Path(settings["RESULTS_FILE"])
     results.unlink(missing_ok=True)
     started = time.monotonic()
-    process = subprocess.run(
-        command,
-        cwd=folder,
-        env=settings,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    try:
+        process = subprocess.run(
+            command,
+            cwd=folder,
+            env=settings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise AssertionError(f"not over after {timeout:.0f} s:\n{(late.stdout or b'').decode()}") from None
     # Whatever a test is about: nothing fails in a way that nobody foresaw. Before 2.19, ansible-core says so like this.
     assert "An exception occurred during task execution" not in process.stdout, process.stdout
     return Run(process.returncode, process.stdout, read_results(results), time.monotonic() - started)

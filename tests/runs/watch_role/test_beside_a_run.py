@@ -80,8 +80,9 @@ def test_before_a_wave_hosts_that_act_by_themselves_are_read_again(tmp_path):
         assert fleet.approvals() == ["E0"]
         sent = next(line["time"] for line in fleet.simulator.log() if line["method"] == "POST")
         read = [line["vm"] for line in fleet.simulator.log() if line["method"] == "GET" and line["time"] < sent]
-    # Each for the plan, and the others once more before the wave of web-0.
-    assert {host: read.count(host) for host in ("web-1", "web-2")} == {"web-1": 3, "web-2": 3}
+    # Each for the plan, by two requests, and the others once more before each turn of the wave of web-0: a machine that
+    # is busy may need more than one.
+    assert all(read.count(host) >= 3 for host in ("web-1", "web-2")), read
 
 
 def test_a_run_takes_over_what_a_reflex_has_drained(tmp_path):
