@@ -128,7 +128,9 @@ class Approver:
         approval.refused = judgement.refused
         approval.refused_by_host = self.refused_by_host
         for event_id in (*approval.already_started, *approval.gone):
-            leader = self.election.record(event_id).sent_by
+            record = self.election.record(event_id)
+            # One that has begun while somebody was sending its approval was approved by him, as when an answer is lost.
+            leader = record.sent_by or record.unclear
             if leader:
                 approval.leaders[event_id] = leader
         return approval

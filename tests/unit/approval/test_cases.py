@@ -101,6 +101,24 @@ def test_a_second_task_of_the_same_run_sends_nothing(tmp_path):
     assert len(world.arrived) == 1
 
 
+def test_who_comes_while_the_approval_is_being_sent_says_who_sends_it(tmp_path):
+    """The service shows the event as started before the sender has heard its answer."""
+    world = approval_model.World([raw_event("A", ["vm-0", "vm-1"])])
+    everybody = ["vm-0", "vm-1"]
+    seen = []
+
+    class Slow(approval_model.ModelService):
+        def approve(self, decided_on, event_ids):
+            answer = super().approve(decided_on, event_ids)
+            world.events[0].update(EventStatus="Started")
+            seen.append(approval_model.approve_from(world, tmp_path, "vm-1", "works", everybody, everybody))
+            return answer
+
+    first = approval_model.approve_from(world, tmp_path, "vm-0", "works", everybody, everybody, Slow)
+    assert first.approved == ["A"]
+    assert (seen[0].approved, seen[0].already_started, seen[0].leaders) == ([], ["A"], {"A": "vm-0"})
+
+
 def test_a_host_that_insists_sends_whatever_others_did(tmp_path):
     world = approval_model.World([raw_event("A", ["vm-0", "vm-1"])], readings_until_started=99)
     everybody = ["vm-0", "vm-1"]
