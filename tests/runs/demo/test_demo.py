@@ -37,6 +37,8 @@ def start(folder, output):
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # Where the tests themselves run in the background, it is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 
