@@ -205,11 +205,8 @@ from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.guard import guard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import (
-    Overlay,
-    OverlaySettings,
-    make_overlay,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Failure,
     InventoryHost,

@@ -10,11 +10,8 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import (
-    Overlay,
-    OverlaySettings,
-    make_overlay,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     Failure,
     InventoryHost,
