@@ -1,13 +1,14 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A port for a server that is started later."""
+"""A port for a server that is started later, and one at which nobody listens."""
 
 from __future__ import annotations
 
 import contextlib
 import random
 import socket
+from collections.abc import Iterator
 
 # Below those from which the kernel takes one for every connection: such a one may be gone before the server is there.
 PORTS = range(15000, 30000)
@@ -19,3 +20,11 @@ def free_port(address: str = "") -> int:
         with contextlib.suppress(OSError), socket.create_server((address, port)):
             return port
     raise OSError("no port is free")
+
+
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """Refuses connections. It stays bound, or another process might listen there meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run knows goes in as a text, and comes out as one: conduct.py decides, the playbooks do it.
+"""What a run knows goes in as a text, and comes out as one: plugin_utils/_roll decides, the playbooks do it.
 
 A task is a process of its own, so nothing stays in memory. One text, as Ansible walks through all of a variable that is
 not one each time it is named; and no facts, as those outlive a run in a fact cache.
@@ -34,7 +34,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_read
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import IDENTITY_VARIABLES, PLAN_VARIABLES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
+    approval_decision,
+    batch_check,
+    batch_model,
+    drain_decision,
+    leftover_hosts,
+    round_record,
+    run_plan,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.left_of_deeds import (
     left_to_tasks,
     to_be_read_again,
@@ -126,7 +134,7 @@ class ActionModule(ActionBase):
                     known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
         return found
 
-    def _inventory(self) -> conduct.Inventory:
+    def _inventory(self) -> batch_model.Inventory:
         mine = set(self.hosts)
 
         def elsewhere() -> dict[str, list[str]]:
@@ -136,7 +144,7 @@ class ActionModule(ActionBase):
         def inventory_of(rivals: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
             return needed_vars(rivals, self.hostvars, (), texts=IDENTITY_VARIABLES)
 
-        return conduct.Inventory(elsewhere, inventory_of)
+        return batch_model.Inventory(elsewhere, inventory_of)
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> keeper -> what it answered. Who asked whom does not matter."""
@@ -163,7 +171,7 @@ class ActionModule(ActionBase):
         }
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
-        shared = conduct.for_the_plays(self.state, self.wishes)
+        shared = run_plan.for_the_plays(self.state, self.wishes)
         return {"roll": {"state": packed(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:
@@ -174,7 +182,7 @@ class ActionModule(ActionBase):
         run_id = self.options["run_id"] or str(uuid.uuid4())
         windows = windows_hosts(variables)
         services = self._services(variables) if self._counts_services() else {}
-        self.state = conduct.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services)
+        self.state = run_plan.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services)
         # Where steps leave a record: those machines are asked who is drained there.
         found = {place for places in self._needs().values() for place in places}
         return self._told(
@@ -222,14 +230,14 @@ class ActionModule(ActionBase):
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
-        gone = set(conduct.vanished(self.state))
+        gone = set(run_plan.vanished(self.state))
         self.hosts = [host for host in self.hosts if host not in gone]
-        self.state = conduct.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
+        self.state = run_plan.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
         made = self.state["plan"]
         return self._told(
             lines=[*made["lines"], *foreign_records(self.state)],
             shows=self.state["number_of_pass"] == 1 or bool(made["waves"]),
-            planned=conduct.in_numbers(made),
+            planned=run_plan.in_numbers(made),
             calls=self.state["first_wave"]["calls"] if self.state["first_wave"] else [],
             nothing_read=len(made["unknown"]) >= len(self.state["hosts"]),
         )
@@ -237,7 +245,7 @@ class ActionModule(ActionBase):
     def _check(self) -> dict[str, t.Any]:
         # Any host of the run may have asked for the lease of its first wave.
         early = self._answers_of(self.state["hosts"]) if self.state["first_wave"] else {}
-        found = conduct.check(self.state, self.hosts, self.wishes, early, self.now)
+        found = batch_check.check(self.state, self.hosts, self.wishes, early, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
         return self._told(
@@ -254,7 +262,7 @@ class ActionModule(ActionBase):
     def _decide(self) -> dict[str, t.Any]:
         early = self.options["answers"]
         answers = from_carried(early) if early else self._answers()
-        found = conduct.decide(
+        found = drain_decision.decide(
             self.state,
             self._variables(READ),
             self.wishes,
@@ -267,11 +275,11 @@ class ActionModule(ActionBase):
         return self._round_told(found)
 
     def _confirm_drain(self) -> dict[str, t.Any]:
-        decision = t.cast(conduct.Decision, self.round["decision"])
+        decision = t.cast(drain_decision.Decision, self.round["decision"])
         self.state["notes"], self.hosts = self.round["notes"], self.round["batch"]
-        return self._round_told(conduct.confirm_drain(self.state, decision, self._answers()))
+        return self._round_told(drain_decision.confirm_drain(self.state, decision, self._answers()))
 
-    def _round_told(self, decision: conduct.Decision) -> dict[str, t.Any]:
+    def _round_told(self, decision: drain_decision.Decision) -> dict[str, t.Any]:
         found = decision["round"]
         return {
             "text": to_carry({"decision": decision, "notes": self.state["notes"], "batch": self.hosts}),
@@ -306,13 +314,15 @@ class ActionModule(ActionBase):
         # Whoever was lost in between belongs to it as well.
         self.hosts = self.round["batch"]
         variables = self._variables((*READ, "drain_result"))
-        orders, held, calls = conduct.order(self.state, found, variables, self.wishes, self._inventory(), self.now)
+        orders, held, calls = approval_decision.order(
+            self.state, found, variables, self.wishes, self._inventory(), self.now
+        )
         return self._orders_told(orders, held, calls)
 
     def _confirm_approval(self) -> dict[str, t.Any]:
         self.hosts = self.round["batch"]
         orders, calls = self.round["orders"], self.round["calls"]
-        orders, held = conduct.confirm_approval(self.state, orders, self._answers(), calls)
+        orders, held = approval_decision.confirm_approval(self.state, orders, self._answers(), calls)
         return self._orders_told(orders, held, [])
 
     def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
@@ -335,7 +345,7 @@ class ActionModule(ActionBase):
 
     def _leftovers(self) -> dict[str, t.Any]:
         since = self.round.get("since") or self.now
-        orders, pause = conduct.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
+        orders, pause = leftover_hosts.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
         return {
             "text": to_carry({"orders": orders, "since": since}),
             "orders": _each_as_text(orders),
@@ -349,7 +359,7 @@ class ActionModule(ActionBase):
         batch, self.hosts = self.hosts, list(self.round["orders"])
         self.state["notes"] = self.round.get("notes", [])
         variables = self._variables((*READ, *REGISTERED))
-        self.state, calls, of_others = conduct.record(
+        self.state, calls, of_others = round_record.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now
         )
         if found is None:
@@ -364,7 +374,7 @@ class ActionModule(ActionBase):
             pause=pause,
             hosts=hosts,
             lines=held,
-            stale=conduct.stale(self.state, batch, self.wishes, self.now),
+            stale=batch_check.stale(self.state, batch, self.wishes, self.now),
         )
 
     def _sum_up(self) -> dict[str, t.Any]:

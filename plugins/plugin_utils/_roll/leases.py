@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
@@ -20,6 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     NoteData,
     RunState,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
 
 # Lease -> keeper -> what it answered.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
@@ -170,3 +171,12 @@ def mark_of(entry: PlanEntry, now: float) -> MarkData:
         "takes_down": not (entry["type"] == "Freeze" and entry["action"] == "approve"),
         "vanishing": bool(entry["vanishing"]),
     }
+
+
+def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall]) -> Callable[[str], str]:
+    """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
+    verdicts = verdicts_of(state, answers, "renew", [call["group"] for call in calls])
+    grouping = grouping_of(state["kept"])
+    if not verdicts.lost:
+        return lambda _host: ""
+    return lambda host: verdicts.why_lost(host, state, grouping)

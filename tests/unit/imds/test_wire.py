@@ -19,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service import 
 from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
 from ansible_collections.maintenance.azure.plugins.module_utils._service.http_transport import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from free_port import closed_port
 
 TARGET = _targets.events_target("2020-07-01")
 GOOD_BODY = b'{"DocumentIncarnation": 1, "Events": []}'
@@ -188,7 +189,7 @@ def test_proxies_of_the_environment_are_never_used(monkeypatch):
     assert (len(seen), visited) == (1, [])
 
 
-def test_the_first_endpoint_that_is_the_service_is_used():
+def test_the_first_endpoint_that_is_the_service_is_used(closed_endpoint):
     def something_else(connection, _request):
         connection.sendall(response(b"not the service"))
 
@@ -196,26 +197,27 @@ def test_the_first_endpoint_that_is_the_service_is_used():
         connection.sendall(response())
 
     with server(something_else) as (other, _seen), server(the_service) as (service, _visited):
-        answers = _imds.read_from([unused_endpoint(), other, service], "2020-07-01", False, 20, USED["transport"])
+        answers = _imds.read_from([closed_endpoint(), other, service], "2020-07-01", False, 20, USED["transport"])
     assert answers["endpoint"] == service
 
 
-def test_every_endpoint_that_was_tried_is_named_in_the_failure():
-    nobody, nobody_else = unused_endpoint(), unused_endpoint()
+def test_every_endpoint_that_was_tried_is_named_in_the_failure(closed_endpoint):
+    nobody, nobody_else = closed_endpoint(), closed_endpoint()
     with pytest.raises(_patience.ImdsError) as failure:
         _imds.read_from([nobody, nobody_else], "2020-07-01", False, 3, USED["transport"])
     assert nobody in str(failure.value)
     assert nobody_else in str(failure.value)
 
 
-def unused_endpoint():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+@pytest.fixture
+def closed_endpoint():
+    with contextlib.ExitStack() as ports:
+        yield lambda: f"http://127.0.0.1:{ports.enter_context(closed_port())}"
 
 
-def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch):
+def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch, closed_endpoint):
     with server(lambda connection, _request: connection.sendall(response())) as (discovered, _seen):
-        monkeypatch.setattr(_endpoint, "DEFAULT_ENDPOINT", unused_endpoint())
-        monkeypatch.setattr(_leases, "discovered_endpoints", lambda: [unused_endpoint(), discovered])
+        monkeypatch.setattr(_endpoint, "DEFAULT_ENDPOINT", closed_endpoint())
+        monkeypatch.setattr(_leases, "discovered_endpoints", lambda: [closed_endpoint(), discovered])
         request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
         assert _exchange.carried_out(request, False, USED["transport"])["answers"]["endpoint"] == discovered

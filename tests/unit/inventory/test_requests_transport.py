@@ -18,6 +18,7 @@ import urllib3
 from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import RequestsTransport
+from free_port import closed_port
 
 HEADERS = {"Metadata": "true", "Connection": "close"}
 
@@ -105,9 +106,7 @@ def test_a_drop_at_a_time_does_not_move_the_deadline(start: bytes) -> None:
 
 
 def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(_wire.NotAccepted, match="refused"):
+    with closed_port() as port, pytest.raises(_wire.NotAccepted, match="refused"):
         send(f"http://127.0.0.1:{port}")
     with pytest.raises(_wire.NotResolved):
         send("http://no-such-host.invalid")

@@ -12,7 +12,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places im
     clusters_of,
     places_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leftover_hosts as _leftover_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
     answer_of_cluster,
@@ -85,14 +90,14 @@ def test_a_note_that_may_be_newer_than_the_reading_counts_too():
     known = {host: reading(host, [reboot(1)]) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["read_at"] = "2026-11-16T00:00:09Z"
-    run = _conduct.plan(run, known, wishes(), INVENTORY, NOW + 9)
+    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW + 9)
     told = answers(notes=[{**note("web-2"), "heard_at": NOW + 99}])
-    found = _conduct.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
     assert found["round"]["drain"] == ["web-1"]
     assert found["calls"][0]["forget"] == ["web-2"]
     # A second note of the same run is another one.
     told = answers(notes=[{**note("web-2"), "at": NOW + 9}])
-    found = _conduct.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
     assert found["round"]["drain"] == []
 
 
@@ -110,8 +115,8 @@ def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
 
 def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
     known = {"web-0": {**reading("web-0", [], drained("E0", run="other")), "restore_result": {"state": "restored"}}}
-    orders, _pause = _conduct.return_leftovers(a_run(), known, wishes(), NOW, NOW)
-    _after, calls, of_others = _conduct.record(a_run(), orders, None, known, 0, NOW)
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    _after, calls, of_others = _round_record.record(a_run(), orders, None, known, 0, NOW)
     assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
 
 
@@ -120,15 +125,17 @@ def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
     outcome = {"state": "stays drained", "wave": 1, "number_of_pass": 1}
     run = a_run(outcomes={"web-0": outcome})
     known = {"web-0": reading("web-0", [])}
-    orders, pause = _conduct.return_leftovers(run, known, wishes(), NOW, NOW)
-    after, _calls, _of_others = _conduct.record({**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW)
+    orders, pause = _leftover_hosts.return_leftovers(run, known, wishes(), NOW, NOW)
+    after, _calls, _of_others = _round_record.record(
+        {**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW
+    )
     assert (pause, after["outcomes"]["web-0"]["state"]) == (0, "restored")
 
 
 def test_a_lease_that_was_lost_means_another_round():
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
-    assert _conduct.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
-    lost = _conduct.confirm_drain(run, found, answers(held=False))["round"]
+    assert _drain_decision.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
+    lost = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
     assert (lost["drain"], lost["again"], lost["later"]) == ([], True, ["web-0"])
 
 
@@ -139,7 +146,7 @@ def test_what_is_drained_by_this_run_is_marked_and_approved():
     assert [mark["event"] for mark in order["marks"]] == ["E0"]
     assert (order["fence"]["owner"], order["fence"]["events"], order["fence"]["may_start"]) == ("r", ["E0"], ["E0"])
     assert calls[0]["notes"][0]["mark"]["event"] == "E0"
-    lost, why = _conduct.confirm_approval(run, orders, answers(held=False))
+    lost, why = _approval_decision.confirm_approval(run, orders, answers(held=False))
     assert (lost["web-0"]["approve_drained"], lost["web-0"]["stays"], list(why)) == ([], True, ["E0"])
 
 
@@ -164,7 +171,7 @@ def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
     _run, known, found = decided([reboot(0)], ["web-0"], answers())
     failed = {"over": False, "unsent": ["E0"], "error": "too old", "refused_by_host": "age"}
     known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
-    after, _calls, _of_others = _conduct.record(run, orders, found["round"], known, 1, NOW)
+    after, _calls, _of_others = _round_record.record(run, orders, found["round"], known, 1, NOW)
     assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
     assert _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
     again, pause = _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
@@ -193,7 +200,7 @@ def test_what_a_load_balancer_remembers_counts_as_drained():
 def test_a_remembered_host_without_an_event_is_returned_and_a_strange_one_told():
     run = with_records(a_run(), {}, {PLACE: {"records": [RECORD, {**RECORD, "host": "gone"}], "unreadable": []}})
     assert remembered_only(run) == ["web-0"]
-    assert _conduct.leftovers(run) == ["web-0"]
+    assert _run_plan.leftovers(run) == ["web-0"]
     (told,) = foreign_records(run)
     assert "lb remembers" in told
     assert "rm /records/1.json" in told
@@ -273,11 +280,11 @@ def test_a_vm_that_is_taken_away_is_drained_whoever_has_the_lease(kind):
     """Its notice is too short to wait for anybody; an approval still needs the lease."""
     taken = {**reboot(0), "type": kind}
     run, _known, found = decided([taken, reboot(1)], ["web-0", "web-1"], answers(held=False))
-    confirmed = _conduct.confirm_drain(run, found, answers(held=False))["round"]
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
     assert (confirmed["drain"], list(confirmed["held"])) == (["web-0"], ["E1"])
     # Also beside one that needs the lease, where it is lost in between.
     run, _known, found = decided([taken, {**reboot(1), "resources": ["web-1"]}], ["web-0", "web-1"], answers())
-    confirmed = _conduct.confirm_drain(run, found, answers(held=False))["round"]
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
     assert confirmed["drain"] == ["web-0"]
 
 
@@ -286,17 +293,17 @@ def test_a_group_that_needs_two_leases_needs_both():
     events = [reboot(0)]
     known = {host: reading(host, events) for host in ("web-0", "web-1")}
     del known["web-1"]["maintenance_delivery_group"]
-    state = _conduct.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
-    run = _conduct.plan(state, known, wishes(), INVENTORY, NOW)
+    state = _run_plan.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
+    run = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
     both = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers()["set"]["web-1"]}}
     batch = {"web-0": known["web-0"]}
-    found = _conduct.decide(run, batch, wishes(), INVENTORY, both, NOW)
+    found = _drain_decision.decide(run, batch, wishes(), INVENTORY, both, NOW)
     assert {call["group"] for call in found["calls"]} == {"set", ""}
     renewed = {"set": {"web-0": {**both["set"]["web-0"], "renewed": True}}}
     kept = {**renewed, "": {"web-1": {**both[""]["web-1"], "renewed": True}}}
-    assert _conduct.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
+    assert _drain_decision.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
     lost = {**renewed, "": {"web-1": answers(held=False)["set"]["web-1"]}}
-    assert _conduct.confirm_drain(run, found, lost)["round"]["drain"] == []
+    assert _drain_decision.confirm_drain(run, found, lost)["round"]["drain"] == []
 
 
 def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
@@ -331,19 +338,19 @@ def test_a_lease_that_was_taken_long_before_the_wave_is_taken_anew():
 
 @pytest.mark.parametrize("age", [5.0, -1.0])
 def test_what_was_not_read_just_now_is_read_again(age):
-    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    state = _conduct.plan(state, known, wishes(), INVENTORY, NOW + age)
+    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW + age)
     assert state["first_wave"] is None or age < 0
-    assert _conduct.plan(state, known, wishes(), INVENTORY, NOW + 4.9)["first_wave"]
+    assert _run_plan.plan(state, known, wishes(), INVENTORY, NOW + 4.9)["first_wave"]
 
 
 def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
-    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    assert _conduct.plan(state, known, wishes(plan_only=True), INVENTORY, NOW)["first_wave"] is None
+    assert _run_plan.plan(state, known, wishes(plan_only=True), INVENTORY, NOW)["first_wave"] is None
     known["web-2"] = reading("web-2", [reboot(0)], drained("E9"))
-    assert _conduct.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
+    assert _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
 
 
 def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_nothing():
@@ -351,10 +358,10 @@ def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_n
     assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
     assert found["calls"]
-    assert _conduct.confirm_drain(run, found, {})["round"]["drain"] == []
+    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == []
     run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
     assert orders["web-0"]["approve_drained"] == ["E0"]
-    orders, held = _conduct.confirm_approval(run, orders, {}, calls)
+    orders, held = _approval_decision.confirm_approval(run, orders, {}, calls)
     assert (orders["web-0"]["approve_drained"], list(held)) == ([], ["E0"])
 
 
@@ -362,33 +369,33 @@ def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     run, check = begun([reboot(0), reboot(1)], answers())
     known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}
     own = answers(notes=run["first_wave"]["notes"])
-    found = _conduct.decide(run, known, wishes(), INVENTORY, own, NOW, True)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW, True)
     assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
-    assert _conduct.confirm_drain(run, found, {})["round"]["drain"] == ["web-0"]
-    again = _conduct.decide(run, known, wishes(), INVENTORY, own, NOW)
+    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == ["web-0"]
+    again = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW)
     assert [call["keeper"] for call in again["calls"]] == list(HOSTS)
 
 
 def test_without_the_early_lease_nothing_begins():
     run, check = begun([reboot(0)], answers(held=False))
     known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    found = _conduct.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
     assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
 
 
 def test_what_was_told_early_and_then_not_drained_is_taken_back():
     run, check = begun([reboot(0)], answers())
     known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    decision = _conduct.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
-    orders, _held, _calls = _conduct.order(run, decision["round"], known, wishes(), INVENTORY, NOW)
-    after, calls, of_others = _conduct.record(run, orders, decision["round"], known, 1, NOW)
+    decision = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    orders, _held, _calls = _approval_decision.order(run, decision["round"], known, wishes(), INVENTORY, NOW)
+    after, calls, of_others = _round_record.record(run, orders, decision["round"], known, 1, NOW)
     assert [call["forget"] for call in calls] == [["web-0"]] * 3
     assert (of_others, after["first_wave"]) == (False, None)
 
 
 def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
     run, _check = begun([reboot(0)], answers())
-    check = _conduct.check(run, ["web-1"], wishes(), answers(), NOW)
+    check = _batch_check.check(run, ["web-1"], wishes(), answers(), NOW)
     assert check["stop"]
     assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], ["web-0"]) for host in HOSTS
@@ -396,19 +403,19 @@ def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
 
 
 def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_too_long_ago():
-    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
     known["web-1"] = with_reflexes(known["web-1"])
-    state = _conduct.plan(state, known, wishes(), INVENTORY, NOW)
-    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 5)["stale"] == []
-    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 80)["stale"] == []
-    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == ["web-1"]
-    assert _conduct.check(state, ["web-0", "web-1"], wishes(), {}, NOW + 81)["stale"] == []
+    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 5)["stale"] == []
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 80)["stale"] == []
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == ["web-1"]
+    assert _batch_check.check(state, ["web-0", "web-1"], wishes(), {}, NOW + 81)["stale"] == []
     # Whatever the clock says.
     early = {**state, "kept": {**state["kept"], "web-1": {**state["kept"]["web-1"], "seen_at": 10.0}}}
-    assert _conduct.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
+    assert _batch_check.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
     state["kept"]["web-1"]["place"]["delivery_group"] = "another"
-    assert _conduct.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == []
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == []
 
 
 @pytest.mark.parametrize(("journal", "drain"), [(None, ["web-0"]), (drained("E1", run="watcher of web-1"), [])])
@@ -417,17 +424,17 @@ def test_one_that_has_drained_itself_since_counts_as_out(journal, drain):
     state = a_run(events=events)
     known = {"web-0": reading("web-0", events)}
     said_now = {"web-1": with_reflexes(reading("web-1", events, journal))}
-    found = _conduct.decide(state, known, wishes(), INVENTORY, answers(), NOW, read_again=said_now)
+    found = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(), NOW, read_again=said_now)
     assert found["round"]["drain"] == drain
     assert state["kept"]["web-1"]["seen_at"] == NOW
 
 
 def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
-    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, []) for host in HOSTS}
     known["web-1"] = with_reflexes(known["web-1"], left=False)
     known["web-2"] = with_reflexes(known["web-2"])
-    lines = " ".join(_conduct.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    lines = " ".join(_run_plan.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
     assert "Warning: web-1 acts by itself, and can't be told that a run is there" in lines
     assert "web-2 acts" not in lines
 
@@ -435,7 +442,7 @@ def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
 @pytest.mark.parametrize(("count", "rest"), [(8, "web-7 acts by itself"), (9, "web-7 and 1 more acts by itself")])
 def test_of_them_eight_are_named(count, rest):
     hosts = [f"web-{number}" for number in range(count)]
-    state = _conduct.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
+    state = _run_plan.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
     known = {host: with_reflexes(reading(host, []), left=False) for host in hosts}
-    lines = " ".join(_conduct.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    lines = " ".join(_run_plan.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
     assert rest in " ".join(lines.split())

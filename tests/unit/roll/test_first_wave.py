@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import first_wave as _first_wave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
 
@@ -15,10 +15,10 @@ from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, 
 @pytest.mark.parametrize(("keepers", "is_asked"), [(1, True), (6, True), (7, False)])
 def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(keepers, is_asked):
     hosts = [f"web-{number}" for number in range(7)]
-    state = _conduct.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
+    state = _run_plan.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
     state = {**state, "keepers": {"set": hosts[:keepers]}}
     known = {host: reading(host, [reboot(0)]) for host in hosts}
-    first = _conduct.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    first = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
     assert (first is not None) is is_asked
     assert first is None or len(first["calls"]) == keepers
 
@@ -30,11 +30,11 @@ def test_who_is_taken_away_or_not_drained_is_not_told():
         reboot(1),
         {**reboot(2), "type": "Freeze", "duration_seconds": 5},
     ]
-    state = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, events) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"].update(domain)
-    state = _conduct.plan(state, known, wishes(), INVENTORY, NOW)
+    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
     assert state["plan"]["waves"][0]["hosts"] == list(HOSTS)
     first = state["first_wave"]
     assert [(one["host"], one["events"], one["type"], one["at"]) for one in first["notes"]] == [
@@ -52,8 +52,8 @@ def test_of_a_wave_in_slices_the_first_slice_is_told():
     known = {host: reading(host, [reboot(0), event]) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
-    state = {**_conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
-    first = _conduct.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    state = {**_run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
+    first = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
     assert [one["host"] for one in first["notes"]] == ["web-0"]
     assert first["hosts"] == ["web-0", "web-1"]
 

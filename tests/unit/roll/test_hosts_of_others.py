@@ -6,7 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import group_failures as _group_failures
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import orders as _orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import view as _view
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import packed, unpacked
 from conduct_cases import HOSTS, INVENTORY, NOW, answers, drained, reading, reboot, wishes
 
@@ -31,14 +38,14 @@ def single(host, *events, journal=None, declared=False):
 
 def planned(known, state=None, inventory=HOSTS, **more):
     group = "set" if any("maintenance_delivery_group" in one for one in known.values()) else ""
-    begun = state or _conduct.begin("r", NOW, list(known), dict.fromkeys(inventory, group), None)
+    begun = state or _run_plan.begin("r", NOW, list(known), dict.fromkeys(inventory, group), None)
     # As it travels from task to task.
-    return unpacked(packed(_conduct.plan({**begun, **more}, known, wishes(), INVENTORY, NOW)))
+    return unpacked(packed(_run_plan.plan({**begun, **more}, known, wishes(), INVENTORY, NOW)))
 
 
 def decided(state, known, told=None, now=NOW + 5):
     lease = next(iter(state["keepers"]))
-    return _conduct.decide(state, known, wishes(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
+    return _drain_decision.decide(state, known, wishes(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
 
 
 @pytest.mark.parametrize("declared", [False, True])
@@ -78,8 +85,8 @@ def test_what_a_document_no_longer_shows_holds_nobody_back():
     later = {"web-1": undeclared("web-1", [reboot(1)])}
     assert decided(state, later)["drain"] == ["web-1"]
     # In the next round, too: who is not read again still says what it has said.
-    order = {"web-1": {**_conduct.left_as_it_is()}}
-    state, _calls, _others = _conduct.record(state, order, decided(state, later), later, 1, NOW + 6)
+    order = {"web-1": {**_orders.left_as_it_is()}}
+    state, _calls, _others = _round_record.record(state, order, decided(state, later), later, 1, NOW + 6)
     assert state["gone"] == ["E0"]
     assert decided(state, later)["drain"] == ["web-1"]
 
@@ -90,11 +97,14 @@ def test_a_host_that_was_seen_drained_and_can_not_be_reached_any_more_is_out():
     known["web-0"] = undeclared("web-0", events, drained("E0", run="watch"))
     state = planned(known)
     found = decided(state, {"web-0": AWAY})
-    orders, _held, _calls = _conduct.order(state, found, {"web-0": AWAY}, wishes(), INVENTORY, NOW + 6)
-    state, _calls, _others = _conduct.record(state, orders, found, {"web-0": AWAY}, 1, NOW + 7)
+    orders, _held, _calls = _approval_decision.order(state, found, {"web-0": AWAY}, wishes(), INVENTORY, NOW + 6)
+    state, _calls, _others = _round_record.record(state, orders, found, {"web-0": AWAY}, 1, NOW + 7)
     assert state["outcomes"]["web-0"]["state"] == "lost"
-    assert list(_conduct.failures(state, wishes(), _conduct.grouping_of(state["kept"]))) == ["the group of web-0"]
-    assert "Not begun, as an earlier wave went wrong" in _conduct.check(state, ["web-1"], wishes(), {}, NOW + 8)["stop"]
+    assert list(_group_failures.failures(state, wishes(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
+    assert (
+        "Not begun, as an earlier wave went wrong"
+        in _batch_check.check(state, ["web-1"], wishes(), {}, NOW + 8)["stop"]
+    )
     # Also in a later pass, and where nothing of it was lost by this run.
     state = planned({**known, "web-0": AWAY}, planned(known))
     found = decided(state, {"web-1": known["web-1"]})
@@ -105,7 +115,7 @@ def test_it_stays_of_its_group_when_all_its_events_are_gone():
     known = {host: undeclared(host, [reboot(0)]) for host in HOSTS}
     later = {host: undeclared(host, [reboot(1)]) for host in HOSTS}
     state = planned({**later, "web-0": AWAY}, planned(known))
-    assert set(_conduct.grouping_of(state["kept"]).group_of.values()) == {"the group of web-0"}
+    assert set(_view.grouping_of(state["kept"]).group_of.values()) == {"the group of web-0"}
 
 
 def test_a_host_that_this_run_has_returned_and_somebody_else_drained_again_is_out():
@@ -113,9 +123,9 @@ def test_a_host_that_this_run_has_returned_and_somebody_else_drained_again_is_ou
     known = {host: undeclared(host, events) for host in HOSTS}
     known["web-0"] = undeclared("web-0", events, drained("E0"))
     state = planned(known)
-    order = {**_conduct.returned("drained"), "drains": True}
+    order = {**_orders.returned("drained"), "drains": True}
     back = {"web-0": {**known["web-0"], "restore_result": {"state": "restored"}}}
-    state, _calls, _others = _conduct.record(state, {"web-0": order}, None, back, 1, NOW + 1)
+    state, _calls, _others = _round_record.record(state, {"web-0": order}, None, back, 1, NOW + 1)
     # Its last reading is older than its return.
     assert decided(state, {"web-1": known["web-1"]})["drain"] == ["web-1"]
     again = {**known, "web-0": undeclared("web-0", events, drained("E0", run="watch"))}

@@ -11,8 +11,8 @@ from pathlib import Path
 import jinja2
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leases as _leases
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
 
@@ -24,9 +24,9 @@ REFUSED = answers(held=False)["set"]["web-0"]
 def in_groups(**groups):
     """A run over hosts of these groups; "" is none."""
     named = {host.replace("_", "-"): group for host, group in groups.items()}
-    run = _conduct.begin("r", NOW, list(named), named, None)
+    run = _run_plan.begin("r", NOW, list(named), named, None)
     known = {host: {**reading(host, []), "maintenance_delivery_group": group} for host, group in named.items()}
-    run = _conduct.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW)
     return run, grouping_of(run["kept"])
 
 
@@ -112,8 +112,8 @@ def test_a_host_waits_for_each_lease_that_its_group_needs():
     event = {**reboot(0), "resources": ["web-0", "web-1"]}
     known = {host: reading(host, [event]) for host in HOSTS[:2]}
     del known["web-1"]["maintenance_delivery_group"]
-    run = _conduct.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
-    run = _conduct.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_plan.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
+    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW)
     grouping = grouping_of(run["kept"])
     for lost in ("set", ""):
         told = {"set": {"web-0": TOLD}, "": {"web-1": TOLD}}

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leftover_hosts as _leftover_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import with_records
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, drained, reading, wishes
 
@@ -15,7 +17,7 @@ def left_behind(**outcome):
     """A run in its second pass; an earlier one has left web-0 drained."""
     known = {host: reading(host, []) for host in HOSTS}
     known["web-0"] = reading("web-0", [], drained("E9", run="dead"))
-    state = _conduct.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    state = _run_plan.plan(a_run(), known, wishes(), INVENTORY, NOW)
     return {**state, "outcomes": {"web-0": {"state": "failed", **outcome}} if outcome else {}}
 
 
@@ -31,8 +33,8 @@ def left_behind(**outcome):
     ],
 )
 def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
-    assert _conduct.leftovers(left_behind(**outcome)) == leftovers
-    shared = _conduct.for_the_plays(left_behind(**outcome), wishes())
+    assert _run_plan.leftovers(left_behind(**outcome)) == leftovers
+    shared = _run_plan.for_the_plays(left_behind(**outcome), wishes())
     assert (shared["leftovers"], shared["run_id"], shared["vanished"]) == (leftovers, "r", [])
 
 
@@ -42,7 +44,7 @@ def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers
 )
 def test_only_another_run_can_be_at_work_on_a_host(owner, left, is_busy):
     known = {"web-0": reading("web-0", [], drained("E9", run=owner, worked_on_for=left))}
-    orders, pause = _conduct.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    orders, pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
     assert (orders["web-0"]["restore"], orders["web-0"]["later"]) == (not is_busy, is_busy)
     assert pause == (4 if is_busy else 0)
 
@@ -50,7 +52,7 @@ def test_only_another_run_can_be_at_work_on_a_host(owner, left, is_busy):
 @pytest.mark.parametrize(("waited", "pause"), [(0, 4), (44.5, 4), (45, 0), (45.5, 0)])
 def test_who_may_have_died_there_is_waited_for_three_quarters_of_a_minute(waited, pause):
     known = {"web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9))}
-    assert _conduct.return_leftovers(a_run(), known, wishes(), NOW, NOW + waited)[1] == pause
+    assert _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW + waited)[1] == pause
 
 
 def test_who_is_idle_is_returned_beside_one_that_is_worked_on():
@@ -58,7 +60,7 @@ def test_who_is_idle_is_returned_beside_one_that_is_worked_on():
         "web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9)),
         "web-1": reading("web-1", [], drained("E9", run="dead")),
     }
-    orders, _pause = _conduct.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
     assert {host: order["restore"] for host, order in orders.items()} == {"web-0": False, "web-1": True}
     assert orders["web-1"]["restore_fence"] == {
         "boot_id": None,
@@ -89,7 +91,7 @@ def test_who_is_back_in_service_meanwhile_is_left_as_it_is(journal, records, is_
     known = {"web-0": reading("web-0", [], journal)}
     if not is_read:
         known["web-0"]["maintenance_status"] = {"msg": "Timed out."}
-    orders, _pause = _conduct.return_leftovers(a_run(records=records), known, wishes(), NOW, NOW)
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(records=records), known, wishes(), NOW, NOW)
     assert orders["web-0"]["restore"] is restored
 
 
@@ -100,6 +102,6 @@ def test_a_record_is_gone_with_the_return_of_its_host():
         "web-0": {**reading("web-0", []), "restore_result": {"state": "restored"}},
         "web-1": {**reading("web-1", []), "restore_result": {"failed": True, "msg": "no"}},
     }
-    orders, _pause = _conduct.return_leftovers(run, known, wishes(), NOW, NOW)
-    after, _calls, _of_others = _conduct.record(run, orders, None, known, 0, NOW)
+    orders, _pause = _leftover_hosts.return_leftovers(run, known, wishes(), NOW, NOW)
+    after, _calls, _of_others = _round_record.record(run, orders, None, known, 0, NOW)
     assert [one["host"] for one in after["records"]] == ["web-1", "web-2"]

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, decided, note, reading, reboot, wishes
 
 
@@ -28,13 +29,13 @@ def test_it_is_removed_after_the_host_was_read_once_more():
     known = {"web-1": reading("web-1", [reboot(1)])}
     for clock in (NOW, NOW - 50):
         # Also where the own clock is set back in between.
-        assert _conduct.decide(run, known, wishes(), INVENTORY, told, clock)["calls"] == []
-    run = _conduct.plan(run, {host: reading(host, [reboot(1)]) for host in HOSTS}, wishes(), INVENTORY, NOW - 50)
-    found = _conduct.decide(run, known, wishes(), INVENTORY, told, NOW - 50)
+        assert _drain_decision.decide(run, known, wishes(), INVENTORY, told, clock)["calls"] == []
+    run = _run_plan.plan(run, {host: reading(host, [reboot(1)]) for host in HOSTS}, wishes(), INVENTORY, NOW - 50)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW - 50)
     assert (found["calls"][0]["forget"], found["round"]["drain"]) == (["web-2"], ["web-1"])
     # Of another one this run hears only now.
     newer = answers(notes=[{**note("web-2"), "at": NOW - 500}])
-    assert _conduct.decide(run, known, wishes(), INVENTORY, newer, NOW)["round"]["drain"] == []
+    assert _drain_decision.decide(run, known, wishes(), INVENTORY, newer, NOW)["round"]["drain"] == []
 
 
 @pytest.mark.parametrize("run", ["a", "z"])
@@ -63,7 +64,7 @@ def test_what_a_load_balancer_remembers_keeps_the_note():
 def test_a_host_that_can_not_be_read_keeps_the_note():
     run = a_run(events=[reboot(1)])
     known = {"web-1": reading("web-1", [reboot(1)]), "web-2": {"maintenance_delivery_group": "set"}}
-    found = _conduct.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
     assert all("web-2" not in call["forget"] for call in found["calls"])
 
 
@@ -72,5 +73,5 @@ def test_what_is_forgotten_does_not_count_and_the_rest_is_kept():
     told = answers(notes=[note("web-1"), note("web-2")])
     known = {"web-1": reading("web-1", [reboot(1)])}
     for _again in range(2):
-        _conduct.decide(run, known, wishes(), INVENTORY, told, NOW)
+        _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW)
         assert [(one["host"], one["heard_before_reading"]) for one in run["notes"]] == [("web-2", False)]

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, decided, drained, ordered, reading, reboot, wishes
 
@@ -24,15 +27,15 @@ def test_all_that_a_host_is_told():
     both = {**reboot(0), "resources": ["web-0", "web-1"]}
     under_way = {**reboot(2, "Started"), "resources": ["web-2"]}
     events = [both, under_way]
-    run = _conduct.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    run = _conduct.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, wishes(), INVENTORY, NOW)
+    run = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    run = _run_plan.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, wishes(), INVENTORY, NOW)
     known = {host: of_one_domain(host, events) for host in HOSTS}
-    found = _conduct.decide(run, known, wishes(), INVENTORY, answers(), NOW)["round"]
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW)["round"]
     assert found["drain"] == ["web-0", "web-1"]
     journal = drained("E0")
     known = {host: {**of_one_domain(host, events, journal), **DRAINED} for host in ("web-0", "web-1")}
     known["web-2"] = of_one_domain("web-2", events)
-    orders, held, calls = _conduct.order(run, found, known, wishes(), INVENTORY, NOW)
+    orders, held, calls = _approval_decision.order(run, found, known, wishes(), INVENTORY, NOW)
     assert held == {}
     for host in ("web-0", "web-1"):
         order = orders[host]
@@ -84,10 +87,10 @@ def test_who_is_brought_back_before_its_event_must_have_been_read_just_now():
     events = [reboot(0), reboot(1, "Started")]
     run = a_run(events=events)
     known = {"web-0": reading("web-0", events, drained("E0"))}
-    found = _conduct.decide(run, known, wishes(), INVENTORY, answers(), NOW)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW)
     assert (found["round"]["back"], found["round"]["drain"]) == (["web-0"], [])
     assert found["fences"] == {"web-0": {**FENCE, "events": [], "may_start": []}}
-    orders, _held, calls = _conduct.order(run, found["round"], known, wishes(), INVENTORY, NOW)
+    orders, _held, calls = _approval_decision.order(run, found["round"], known, wishes(), INVENTORY, NOW)
     assert orders["web-0"]["restore"]
     assert orders["web-0"]["restore_fence"] == {**FENCE, "events": [], "may_start": ["E1"]}
     assert calls == []
@@ -97,12 +100,12 @@ def test_who_is_brought_back_before_its_event_must_have_been_read_just_now():
 
 
 def two_leases():
-    run = _conduct.begin("r", NOW, HOSTS, {"web-0": "a", "web-1": "b", "web-2": "b"}, None)
+    run = _run_plan.begin("r", NOW, HOSTS, {"web-0": "a", "web-1": "b", "web-2": "b"}, None)
     known = {
         host: {**reading(host, [reboot(number)]), "maintenance_delivery_group": group}
         for number, (host, group) in enumerate(run["lease_of"].items())
     }
-    run = _conduct.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW)
     told = answers()["set"]["web-0"]
     lost = answers(held=False)["set"]["web-0"]
     answered = {"a": {"web-0": lost}, "b": {host: {**told, "renewed": True} for host in ("web-1", "web-2")}}
@@ -125,7 +128,7 @@ def test_of_a_round_only_what_has_its_lease_is_left():
         "again": False,
     }
     decision = {"round": found, "fences": {}, "calls": []}
-    left = _conduct.confirm_drain(run, decision, answered)
+    left = _drain_decision.confirm_drain(run, decision, answered)
     why = left["round"]["held"].pop("E0")
     assert "This run has lost the lease of a" in why
     assert left == {
@@ -154,14 +157,14 @@ def test_who_is_taken_away_needs_no_lease_and_is_not_stopped_by_another():
         "held": {},
         "again": False,
     }
-    left = _conduct.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
+    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
     assert (left["drain"], left["later"], list(left["held"])) == (["web-1"], ["web-0"], ["E0"])
 
 
 def test_who_would_have_been_brought_back_waits_for_the_lease_too():
     run, answered = two_leases()
     found = {"events": [], "drain": ["web-1"], "back": ["web-0"], "stay": [], "later": [], "held": {}, "again": False}
-    left = _conduct.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
+    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
     assert (left["back"], left["drain"], left["later"]) == ([], ["web-1"], ["web-0"])
 
 
@@ -169,8 +172,8 @@ def test_a_round_that_has_its_leases_stays_as_it_is():
     run, answered = two_leases()
     found = {"events": [entry(1, "web-1")], "drain": ["web-1"], "back": ["web-2"], "stay": [], "later": [], "held": {}}
     decision = {"round": {**found, "again": False}, "fences": {}, "calls": []}
-    assert _conduct.confirm_drain(run, decision, answered) is decision
-    assert _conduct.confirm_drain(run, decision, {}) is decision
+    assert _drain_decision.confirm_drain(run, decision, answered) is decision
+    assert _drain_decision.confirm_drain(run, decision, {}) is decision
 
 
 def telling(**changes):
@@ -191,7 +194,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
     mark = {"event": "E0"}
     orders = {"web-0": telling(marks=[mark], **changes), "web-1": telling(marks=[mark], **changes)}
     kept = dict(orders["web-1"])
-    orders, held = _conduct.confirm_approval(run, orders, answered)
+    orders, held = _approval_decision.confirm_approval(run, orders, answered)
     order = orders["web-0"]
     assert (order["approve_drained"], order["approve_as_is"], order["marks"], order["restore"]) == ([], [], [], False)
     assert (order["stays"], order["later"], order["acts"], order["wait"]) == (stays, later, acts, wait)
@@ -202,7 +205,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
 
 def test_who_sends_nothing_needs_no_lease_to_go_on():
     run, answered = two_leases()
-    orders, held = _conduct.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered)
+    orders, held = _approval_decision.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered)
     assert (orders["web-0"]["wait"], orders["web-0"]["restore"], held) == (["E0"], True, {})
 
 
@@ -211,12 +214,12 @@ def test_who_sends_nothing_needs_no_lease_to_go_on():
 
 def test_what_is_told_at_the_beginning_of_a_wave():
     run, _known, _found = decided([reboot(0), reboot(1)], ["web-0"], answers())
-    check = _conduct.check(run, ["web-0"], wishes(), {}, NOW + 20)
+    check = _batch_check.check(run, ["web-0"], wishes(), {}, NOW + 20)
     assert (check["stop"], check["wave"]["number"], check["hosts"], check["reads"]) == ("", 1, ["web-0"], ["web-0"])
     assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], []) for host in HOSTS
     ]
-    stopped = _conduct.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
+    stopped = _batch_check.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
     assert (stopped["wave"], stopped["calls"], stopped["begun"], stopped["stale"]) == (None, [], False, [])
     assert "The batch web-2 is no wave of the plan" in stopped["stop"]
 
@@ -233,5 +236,5 @@ def test_what_is_told_at_the_beginning_of_a_wave():
 def test_a_failure_stops_its_own_group_however_many_have_failed(failed, stop):
     run, _answered = two_leases()
     outcomes = {host: {"state": "failed", "error": "no", "wave": 1, "number_of_pass": 1} for host in failed}
-    check = _conduct.check({**run, "outcomes": outcomes}, ["web-0"], wishes(), {}, NOW)
+    check = _batch_check.check({**run, "outcomes": outcomes}, ["web-0"], wishes(), {}, NOW)
     assert check["stop"] == stop

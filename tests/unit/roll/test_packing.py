@@ -9,13 +9,13 @@ import ast
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.conduct import begin
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
     from_carried,
     packed,
     to_carry,
     unpacked,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_plan import begin
 
 
 def state_of(shows):

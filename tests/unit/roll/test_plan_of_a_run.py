@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, drained, reading, reboot, wishes
 
 
 def planned(known, state=None, **more):
-    before = state or _conduct.begin("r", NOW, list(known), dict.fromkeys(known, ""), None)
-    return _conduct.plan(before, known, wishes(**more), INVENTORY, NOW)
+    before = state or _run_plan.begin("r", NOW, list(known), dict.fromkeys(known, ""), None)
+    return _run_plan.plan(before, known, wishes(**more), INVENTORY, NOW)
 
 
 def of_unknown_domain(host, events):
@@ -33,18 +36,18 @@ def test_hosts_that_go_alone_as_nobody_knows_their_domain_are_named_where_there_
 def test_a_host_that_does_not_show_its_event_is_believed_only_after_it_was_read_again():
     event = {**reboot(0), "resources": ["web-0", "web-1"]}
     known = {"web-0": reading("web-0", [event]), "web-1": reading("web-1", [])}
-    state = _conduct.begin("r", NOW, list(known), dict.fromkeys(known, "set"), None)
+    state = _run_plan.begin("r", NOW, list(known), dict.fromkeys(known, "set"), None)
     state = planned(known, state)
     assert state["plan"]["waves"][0]["hosts"] == ["web-0", "web-1"]
     assert state["plan"]["waves"][0]["events"][0]["approvable"]
-    early = _conduct.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW)["round"]
+    early = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW)["round"]
     assert early["held"] == {"E0": "Nobody speaks in this run for web-1, which event E0 names"}
     # It is due in half an hour, and a drain may take ten minutes.
-    found = _conduct.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW + 1300)["round"]
+    found = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW + 1300)["round"]
     (entry,) = found["events"]
     assert (entry["hosts"], entry["not_believed_of"], entry["approvable"]) == (["web-0"], ["web-1"], False)
     drained_now = {**known, "web-0": {**reading("web-0", [event], drained("E0")), "drain_result": {"state": "drained"}}}
-    orders, _held, _calls = _conduct.order(state, found, drained_now, wishes(), INVENTORY, NOW)
+    orders, _held, _calls = _approval_decision.order(state, found, drained_now, wishes(), INVENTORY, NOW)
     assert orders["web-0"]["refused"][0]["uncovered"] == ["web-1"]
     assert orders["web-0"]["approve_drained"] == []
 
@@ -95,7 +98,7 @@ def test_a_new_run_has_no_limit_of_hosts_in_one_go():
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
     state = planned(known)
     (wave,) = state["plan"]["waves"]
-    assert _conduct.check(state, wave["hosts"], wishes(), {}, NOW)["hosts"] == ["web-0", "web-1"]
+    assert _batch_check.check(state, wave["hosts"], wishes(), {}, NOW)["hosts"] == ["web-0", "web-1"]
 
 
 def wave(*hosts, deadline=None):
@@ -112,7 +115,7 @@ def wave(*hosts, deadline=None):
     ],
 )
 def test_a_plan_in_numbers(waves, left, numbers):
-    told = _conduct.in_numbers({"waves": waves, "restore_first": left, "unknown": ["x"]})
+    told = _run_plan.in_numbers({"waves": waves, "restore_first": left, "unknown": ["x"]})
     names = ("to_do", "waves", "hosts", "events", "restore_first", "deadline")
     assert tuple(told[name] for name in names) == numbers
     assert (told["drained"], told["unknown"]) == (left, 1)
@@ -120,11 +123,11 @@ def test_a_plan_in_numbers(waves, left, numbers):
 
 def test_of_the_hosts_that_are_out_later_jobs_hear_of_two_thousand():
     left = [f"web-{number}" for number in range(2001)]
-    told = _conduct.in_numbers({"waves": [], "restore_first": left, "unknown": []})
+    told = _run_plan.in_numbers({"waves": [], "restore_first": left, "unknown": []})
     assert (told["restore_first"], told["drained"]) == (2001, left[:2000])
 
 
 def test_only_what_azure_has_taken_away_has_vanished():
     states = ("restored", "passed", "vanished", "failed", "left_drained", "lost", "stays drained")
     outcomes = {state: {"state": state, "wave": 1, "number_of_pass": 1} for state in states}
-    assert _conduct.vanished(a_run(outcomes=outcomes)) == ["vanished"]
+    assert _run_plan.vanished(a_run(outcomes=outcomes)) == ["vanished"]

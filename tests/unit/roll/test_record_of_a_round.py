@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order, left_as_it_is, returned
 from conduct_cases import HOSTS, NOW, a_run, drained, note, reading
 
@@ -28,7 +28,7 @@ def round_with(**held):
 
 def recorded(orders, variables, found=None, **more):
     run = {**a_run(), **more}
-    return _conduct.record(run, orders, found, variables, 1, NOW)
+    return _round_record.record(run, orders, found, variables, 1, NOW)
 
 
 def forgotten(orders, variables, **more):

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import Cluster, RecordsPlace
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
     ANNOTATION,
     answer_of_cluster,
@@ -121,7 +121,7 @@ def test_what_is_remembered_of_hosts_that_the_inventory_no_longer_has():
 def test_who_is_known_to_be_drained_only_elsewhere(events, journal, remembered):
     known = {host: reading(host, []) for host in HOSTS}
     known["web-0"] = reading("web-0", events, journal)
-    run = _conduct.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    run = _run_plan.plan(a_run(), known, wishes(), INVENTORY, NOW)
     run = with_records(run, {}, {PLACE: {"records": [RECORD]}})
     assert remembered_only(run) == remembered
 

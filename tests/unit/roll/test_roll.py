@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import conduct as _conduct
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leftover_hosts as _leftover_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import orders as _orders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import outcomes as _outcomes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import DRAIN_STATES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of
@@ -157,11 +160,11 @@ def test_hosts_of_the_batch_whose_turn_has_not_come_are_left_as_they_are():
     assert not any(orders[host]["restore"] or orders[host]["acts"] for host in "bcd")
 
 
-INVENTORY = _conduct.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
+INVENTORY = _batch_model.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
 
 
 def a_run(hosts=("a",), **changes):
-    return {**_conduct.begin("r", 0.0, list(hosts), dict.fromkeys(hosts, ""), None), **changes}
+    return {**_run_plan.begin("r", 0.0, list(hosts), dict.fromkeys(hosts, ""), None), **changes}
 
 
 def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
@@ -169,9 +172,9 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     run = a_run()
     for found in (doubts, doubts[:1], []):
         made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found}
-        monkeypatch.setattr(_conduct, "make_plan", lambda *_given, made=made, **_options: dict(made))
-        monkeypatch.setattr(_conduct, "render_plan", lambda _plan: [])
-        run = _conduct.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
+        monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, made=made, **_options: dict(made))
+        monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
+        run = _run_plan.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
     assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
     summary = run_summary({**RUN, "not_believed": run["not_believed"]}, {}, empty_plan())
     assert not summary["ok"]
@@ -216,7 +219,7 @@ def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
     groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
     variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
     run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
-    stop = _conduct.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
+    stop = _batch_check.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
@@ -324,7 +327,7 @@ def test_what_a_wave_did_to_a_host(given_order, known, expected):
 def test_what_was_left_behind_is_restored():
     journal = {"run_id": "another", "state": "drained", "steps": [], "events": [], "drained_at": "1"}
     known = {"maintenance_status": {"events": [], "journal": journal}, "restore_result": {"state": "restored"}}
-    orders, _pause = _conduct.return_leftovers(a_run(), {"a": known}, Wishes(), 0.0, 0.0)
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(), {"a": known}, Wishes(), 0.0, 0.0)
     outcome = _outcomes.wave_outcomes(orders, {"a": known}, 0, 1)["a"]
     assert (outcome["state"], outcome["drained_at"], outcome["wave"]) == ("restored", "1", 0)
 
@@ -396,7 +399,7 @@ def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(pl
     variables = {host: {"maintenance_delivery_group": f"set-{host}"} for host in "abc"}
     outcomes = {host: {"state": "failed", "wave": 1, "number_of_pass": 1} for host in failed}
     run = a_run("abc", plan=plan, kept=kept_of("abc", variables, 0.0), outcomes=outcomes)
-    shared = _conduct.for_the_plays(run, Wishes(plan_only=plan_only))
+    shared = _run_plan.for_the_plays(run, Wishes(plan_only=plan_only))
     assert (shared["waves"], shared["leftovers"]) == (waves, leftovers)
 
 
@@ -406,7 +409,7 @@ def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(pl
 def test_who_another_run_is_at_work_on_is_waited_for_and_then_left_to_it(left, since, restored, pauses):
     journal = {"run_id": "another", "state": "drained", "steps": [], "events": [], "worked_on_for": left}
     known = {"c": {"maintenance_status": {"events": [], "journal": journal}}}
-    orders, pause = _conduct.return_leftovers(a_run("c"), known, Wishes(), float(since), 0.0)
+    orders, pause = _leftover_hosts.return_leftovers(a_run("c"), known, Wishes(), float(since), 0.0)
     assert (orders["c"]["restore"], pause > 0) == (restored, pauses)
     assert orders["c"]["restore_fence"]["owner"] == "another"
     plan = {**empty_plan(), "restore_first": ["c"]}
@@ -414,16 +417,16 @@ def test_who_another_run_is_at_work_on_is_waited_for_and_then_left_to_it(left, s
 
 
 def test_only_what_was_read_in_this_run_is_taken_for_known():
-    assert not _conduct.for_the_plays(a_run(), Wishes())["has_read"]
+    assert not _run_plan.for_the_plays(a_run(), Wishes())["has_read"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
     made = {**empty_plan(), "ignored": [], "restore_first": [], "nothing_to_do": ["a"], "not_believed": []}
-    monkeypatch.setattr(_conduct, "make_plan", lambda *_given, **_options: dict(made))
-    monkeypatch.setattr(_conduct, "render_plan", lambda _plan: [])
+    monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, **_options: dict(made))
+    monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
     run = a_run()
-    assert _conduct.for_the_plays(run, Wishes())["to_read"]
-    shared = _conduct.for_the_plays(_conduct.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
+    assert _run_plan.for_the_plays(run, Wishes())["to_read"]
+    shared = _run_plan.for_the_plays(_run_plan.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
     assert (shared["to_read"], shared["has_read"]) == (False, True)
 
 

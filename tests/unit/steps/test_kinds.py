@@ -15,6 +15,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.health import failed_check
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
+from free_port import closed_port
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -157,6 +158,7 @@ def test_health_by_port_and_command():
     with socket.create_server(("127.0.0.1", 0)) as server:
         check = {"port": server.getsockname()[1], "host": "127.0.0.1", "timeout": 1, "interval": 1}
         assert failed_check(Machine(5), check) is None
-    assert "can't be reached" in failed_check(Machine(5), check)
+    with closed_port() as port:
+        assert "can't be reached" in failed_check(Machine(5), {**check, "port": port})
     asked = {"command": "false", "timeout": 1, "interval": 1}
     assert "false ends with exit code 1 (asked for 1 s)" in failed_check(Machine(5), asked)

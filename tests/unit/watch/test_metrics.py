@@ -9,12 +9,12 @@ import contextlib
 import json
 import re
 import shutil
-import socket
 import subprocess
 
 import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
+from free_port import free_port
 from patience import wait_until
 from simulator_process import Simulator, ask
 from watcher_process import ROOT, Watcher
@@ -90,8 +90,7 @@ def test_the_dashboard_uses_metrics_that_there_are():
     reason="needs prometheus-node-exporter, of the package of that name",
 )
 def test_node_exporter_serves_them(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port("127.0.0.1")
     (tmp_path / "textfile").mkdir()
     # As the role does it: a link to the file beside the status.
     (tmp_path / "textfile" / "azure_maintenance.prom").symlink_to(tmp_path / "azure_maintenance.prom")
