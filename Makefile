@@ -13,8 +13,11 @@ export MATRIX ?= not once and not rest
 # For test-fresh: what is made there, and as whom.
 FRESH ?= test
 FRESH_AS ?= root,someone
-# Processes for pytest.
+# Cores for the tests.
 export JOBS ?= 2
+# Processes for pytest: unit tests spend a part of their time waiting, those of whole runs most of it.
+export UNIT_PROCESSES := $(shell expr $(JOBS) \* 5)
+export RUNS_PROCESSES := $(shell expr $(JOBS) \* 6)
 # More options for pytest, such as ARGS="-k incarnation -x".
 ARGS ?=
 
@@ -29,9 +32,9 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.build/hypothesis
 unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
-# Tests spend a part of their time waiting, those of whole runs most of it. Who has nothing left takes over from others.
-PYTEST := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 3) --dist worksteal
-PYTEST_RUNS := .venv/bin/python -m pytest -n $(shell expr $(JOBS) \* 4) --dist worksteal
+# A process that has nothing left takes over from others.
+PYTEST := .venv/bin/python -m pytest -n $(UNIT_PROCESSES) --dist worksteal
+PYTEST_RUNS := .venv/bin/python -m pytest -n $(RUNS_PROCESSES) --dist worksteal
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
 

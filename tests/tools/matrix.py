@@ -57,9 +57,8 @@ def environment(core: str, version: str, python: str) -> Path:
 def run_suite(venv: Path, folder: str) -> tuple[str, bool]:
     """pytest's closing line, and whether all is well."""
     env = {**os.environ, "PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    # As in the Makefile: tests spend a part of their time waiting, those of whole runs most of it.
-    processes = int(os.environ.get("JOBS", "2")) * (4 if folder == "tests/runs" else 3)
-    pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", str(processes)]
+    processes = os.environ["RUNS_PROCESSES" if folder == "tests/runs" else "UNIT_PROCESSES"]
+    pytest = [str(venv / "bin" / "python"), "-m", "pytest", "-n", processes]
     last = ""
     with subprocess.Popen(
         [*pytest, "-m", os.environ.get("MATRIX", "not once"), "--dist", "worksteal", folder],
