@@ -16,8 +16,8 @@ FRESH_AS ?= root,someone
 # Cores for the tests.
 export JOBS ?= 2
 # Processes for pytest: unit tests spend a part of their time waiting, those of whole runs most of it.
-export UNIT_PROCESSES := $(shell expr $(JOBS) \* 5)
-export RUNS_PROCESSES := $(shell expr $(JOBS) \* 6)
+export UNIT_PROCESSES ?= $(shell expr $(JOBS) \* 3)
+export RUNS_PROCESSES ?= $(shell expr $(JOBS) \* 5)
 # More options for pytest, such as ARGS="-k incarnation -x".
 ARGS ?=
 
@@ -46,7 +46,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: test-unit test-runs ## What decides whether a change is safe
+test: .venv/test mirror ## What decides whether a change is safe
+	@echo "Unit tests and runs go side by side, some ten minutes on two cores. Each is shown when it has ended."
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-unit test-runs UNIT_PROCESSES=$(JOBS)
 	@$(MAKE) --no-print-directory .venv/lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint sanity-first
 	@echo "make test: all passed"
