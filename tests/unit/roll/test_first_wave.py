@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import first_wave as _first_wave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
 
 
 @pytest.mark.parametrize(("keepers", "is_asked"), [(1, True), (6, True), (7, False)])

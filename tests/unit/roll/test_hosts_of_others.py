@@ -15,7 +15,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import rou
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import view as _view
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import packed, unpacked
-from conduct_cases import HOSTS, INVENTORY, NOW, answers, drained, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, answers, drained, reading, reboot, wishes
 
 AWAY = {"maintenance_status": {"unreachable": True, "msg": "no route to host"}}
 

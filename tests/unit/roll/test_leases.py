@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leases as _leases
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, answers, note, reading, reboot, wishes
 
 ROLL = Path(__file__).parents[3] / "playbooks" / "roll"
 TOLD = answers()["set"]["web-0"]

@@ -10,7 +10,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import lef
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import with_records
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, drained, reading, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, drained, reading, wishes
 
 
 def left_behind(**outcome):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, decided, note, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, answers, decided, note, reading, reboot, wishes
 
 
 def forgotten(notes, **more):

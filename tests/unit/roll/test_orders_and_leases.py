@@ -11,7 +11,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import bat
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, decided, drained, ordered, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, answers, decided, drained, ordered, reading, reboot, wishes
 
 DRAINED = {"drain_result": {"state": "drained"}}
 FENCE = {"boot_id": "b", "seconds": 100.0, "at_most": 40.0, "owner": "r"}

@@ -10,7 +10,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import app
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, answers, drained, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, answers, drained, reading, reboot, wishes
 
 
 def planned(known, state=None, **more):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order, left_as_it_is, returned
-from conduct_cases import HOSTS, NOW, a_run, drained, note, reading
+from run_stages import HOSTS, NOW, a_run, drained, note, reading
 
 RESTORED = {"restore_result": {"state": "restored"}}
 OVER = {"approve_result": {"over": True, "approved": ["E0"]}}

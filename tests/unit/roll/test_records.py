@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
     remembered_only,
     with_records,
 )
-from conduct_cases import HOSTS, INVENTORY, NOW, a_run, drained, reading, reboot, wishes
+from run_stages import HOSTS, INVENTORY, NOW, a_run, drained, reading, reboot, wishes
 
 PLACE = RecordsPlace("lb", "/records")
 CLUSTER = Cluster("localhost", "/k", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
-from conduct_cases import HOSTS, NOW, a_run, reboot, wishes
+from run_stages import HOSTS, NOW, a_run, reboot, wishes
 
 LINKED = {**reboot(0), "resources": ["web-0", "web-2"]}
 CHAIN = [{**reboot(0), "resources": ["web-0", "web-1"]}, {**reboot(1), "resources": ["web-1", "web-2"]}]

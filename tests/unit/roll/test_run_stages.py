@@ -25,7 +25,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
     remembered_only,
     with_records,
 )
-from conduct_cases import (
+from run_stages import (
     HOSTS,
     INVENTORY,
     NOW,
