@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -68,6 +70,25 @@ def watcher(folder, name, age=0.0, **changes):
     path = written(folder / f"{name}.status.json", status, 0o644)
     os.utime(path, (time.time() - age, time.time() - age))
     return {"watch_status_file": path}
+
+
+@contextlib.contextmanager
+def at_work(*statuses):
+    """As watchers do, which write their status anew all the time, however long others take to look at it."""
+    ended = threading.Event()
+
+    def write():
+        while not ended.wait(1):
+            for status in statuses:
+                os.utime(status["watch_status_file"])
+
+    watchers = threading.Thread(target=write)
+    watchers.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watchers.join()
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +177,10 @@ def found(tmp_path_factory):
     own = {host: {"drain_journal": str(folder / f"{host}.json"), **usual, **more} for host, more in hosts.items()}
     listed = inventory(folder, {**own, **machines})
     path = os.pathsep.join([str(units.folder), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return check(folder, listed, settings={"PATH": path}, maintenance_hosts=",".join(hosts))
+    with at_work(
+        *(hosts[name] for name in ("watched", "failing", "waiting", "drained-by-watcher", "left-and-watched"))
+    ):
+        return check(folder, listed, settings={"PATH": path}, maintenance_hosts=",".join(hosts))
 
 
 @pytest.mark.parametrize(

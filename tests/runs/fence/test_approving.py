@@ -168,7 +168,7 @@ def tried_at(fleet):
 
 
 def test_it_is_not_tried_any_more_after_20_seconds(fleet):
-    fleet.simulator.fault(kind="error_503", method="POST", seconds=120)
+    fleet.simulator.fault(kind="error_503", method="POST")
     run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, leader="self"))
     fleet.simulator.clear_faults()
     tries = tried_at(fleet)

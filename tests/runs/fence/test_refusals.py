@@ -117,7 +117,7 @@ def test_an_event_that_is_gone(fleet, tmp_path, what):
     elif what == "started":
         fleet.simulator.start("A1")
     else:
-        fleet.simulator.fault(kind="html", path="scheduledevents", seconds=60)
+        fleet.simulator.fault(kind="html", path="scheduledevents")
     task = drain("Drain", owner=None, **clock, scheduled=True)
     task["maintenance.azure._drain_plan"]["events"] = []
     run = play(tmp_path, hosts, task, hosts="web")

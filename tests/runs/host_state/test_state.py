@@ -51,7 +51,7 @@ def test_with_and_without_a_journal(tmp_path, simulator, way):
 
 
 def test_a_bad_reading_has_no_events_and_still_a_journal(tmp_path, simulator):
-    simulator.fault(kind="html", seconds=60)
+    simulator.fault(kind="html")
     hosts = fleet_inventory(tmp_path, simulator)
     run = play(tmp_path, hosts, JOURNAL, STATE)
     state = run.of("State")

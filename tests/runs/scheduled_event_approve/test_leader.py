@@ -113,7 +113,7 @@ def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
 @pytest.mark.parametrize("forks", ["1", "5"])
 def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, forks):
     for vm in ("web_0", "web_1"):
-        simulator.fault(vm=vm, kind="status", status=400, seconds=60, method="POST")
+        simulator.fault(vm=vm, kind="status", status=400, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK, arguments=("--forks", forks))
     assert outcome.code == 0, outcome.output
     assert_approved_once(simulator)
@@ -128,7 +128,7 @@ def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, fork
 def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
     """The others must not run out of patience while it tries."""
     for name in HOSTS[:bad]:
-        simulator.fault(vm=name, kind="status", status=500, seconds=120, method="POST")
+        simulator.fault(vm=name, kind="status", status=500, method="POST")
     options = {"drained": "{{ groups.all }}", "timeout": 20}
     task = {"name": "Approve", "maintenance.azure.scheduled_event_approve": options}
     outcome = play(tmp_path, hosts(tmp_path, simulator), task)
@@ -138,7 +138,7 @@ def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
 
 
 def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
-    simulator.fault(kind="status", status=400, seconds=60, method="POST")
+    simulator.fault(kind="status", status=400, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
     results = outcome.everywhere("Approve")
     assert outcome.code == 2

@@ -137,7 +137,7 @@ def test_a_refused_post_is_tried_again(tmp_path, simulator):
 
 def test_a_post_that_is_refused_for_good_is_said(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
-    simulator.fault(kind="status", status=400, seconds=60, method="POST")
+    simulator.fault(kind="status", status=400, method="POST")
     outcome = approve(tmp_path, simulator, arguments=("--limit", "web_0"))
     assert (outcome.code, approvals(simulator)) == (2, [])
     assert "Reboot A1 could not be approved. Asked POST" in outcome.of("Approve")["msg"]

@@ -56,7 +56,7 @@ def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
 
 
 def test_a_service_that_stays_down_is_never_the_end_of_an_event(tmp_path, simulator):
-    simulator.fault(kind="error_503", seconds=60)
+    simulator.fault(kind="error_503")
     run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=4, timeout=2)
     assert run.code == 2
     assert "HTTP 503" in run.of("Wait")["msg"]
