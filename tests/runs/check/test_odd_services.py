@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import re
 import threading
 
 import pytest
@@ -31,6 +32,10 @@ STANDALONE = (
     "counted-1",
     "twin",
 )
+
+
+# Of the first answer of one of them, in seconds.
+DELAY = 6
 
 
 class Naive(http.server.BaseHTTPRequestHandler):
@@ -74,7 +79,7 @@ def found(tmp_path_factory, naive):
         event = simulator.add_event(type="Reboot", resources=["counted-0"])
         simulator.cancel(event["id"])
         simulator.add_event(type="Reboot", resources=["apart-0"], notice=90000)
-        simulator.fault(vm="slow", kind="slow", delay=6, count=1)
+        simulator.fault(vm="slow", kind="slow", delay=DELAY, count=1)
         hosts = {vm: {"maintenance_endpoint": url} for vm, url in simulator.endpoints.items()}
         hosts["10.0.0.9"] = hosts.pop("called-otherwise")
         hosts["wrong-name"]["maintenance_vm_name"] = "somebody-else"
@@ -96,7 +101,7 @@ def found(tmp_path_factory, naive):
     [
         ("web-0", "it answers", "good", "the first reading took"),
         ("nobody", "it answers", "bad", "no connection"),
-        ("slow", "it answers", "doubtful", "the first reading took 6."),
+        ("slow", "it answers", "doubtful", "the first reading took"),
         pytest.param("by-curl", "it answers", "good", "the first reading took", marks=ways.needs_curl),
         ("web-0", "api-versions", "good", "all 7"),
         ("old", "it answers", "bad", "HTTP 400"),
@@ -127,6 +132,14 @@ def test_it_is_found(found, host, point, verdict, seen):
     told = found.of(host, point)
     assert (told["verdict"], seen in told["seen"]) == (verdict, True), told
     assert bool(told["do"]) == (verdict != "good")
+
+
+def test_how_slow_it_was_is_told(found):
+    seen = re.fullmatch(
+        r"the first reading took ([\d.]+) s, each request after it ([\d.]+) s", found.of("slow", "it answers")["seen"]
+    )
+    first, after_it = (float(seconds) for seconds in seen.groups())
+    assert first >= DELAY > after_it
 
 
 def test_one_that_is_as_it_should_be_is_good_beside_all_these(found):
