@@ -14,12 +14,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from simulator_process import PROGRAM, Simulator
+from patience import wait_until
+from simulator_process import PROGRAM, Simulator, SimulatorControl
 
+pytestmark = pytest.mark.rest
 MINIMAL = {"vms": [{"name": "a"}]}
 
 
@@ -37,10 +38,10 @@ def version_of(path):
 
 
 def run(fleet, *arguments):
-    """Runs the program to its end, with a fleet file of this text."""
+    """Run the program to its end, with a fleet file of this text."""
     text = fleet if isinstance(fleet, str) else json.dumps(fleet)
     command = [sys.executable, str(PROGRAM), "--fleet", "-", "--port", "0", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=10, check=False)
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("python", pythons(), ids=lambda path: ".".join(map(str, version_of(path))))
@@ -55,43 +56,31 @@ def test_it_runs_on_every_python_found(python):
 
 
 def test_the_start_up_lines_name_every_vm_the_control_interface_and_ready(tmp_path):
+    """And without an option it is as slow and as rough as Azure may be."""
     fleet = tmp_path / "fleet.json"
     fleet.write_text('{"vms":[{"name":"a"},{"name":"b","address":"127.0.0.1"}]}')
-    process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), "--fleet", str(fleet), "--port", "0"], stdout=subprocess.PIPE, text=True
-    )
-    try:
+    command = [sys.executable, str(PROGRAM), "--fleet", str(fleet), "--port", "0", "--stop-with-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline() for _time in range(4)]
-    finally:
-        process.terminate()
-        process.wait(5)
-        process.stdout.close()
-    assert re.fullmatch(r"vm a http://127\.\d+\.\d+\.\d+:\d+\n", lines[0])
-    assert re.fullmatch(r"vm b http://127\.0\.0\.1:\d+\n", lines[1])
-    assert re.fullmatch(r"control http://127\.0\.0\.1:\d+\n", lines[2])
-    assert lines[3] == "ready\n"
+        assert re.fullmatch(r"vm a http://127\.\d+\.\d+\.\d+:\d+\n", lines[0])
+        assert re.fullmatch(r"vm b http://127\.0\.0\.1:\d+\n", lines[1])
+        assert re.fullmatch(r"control http://127\.0\.0\.1:\d+\n", lines[2])
+        assert lines[3] == "ready\n"
+        assert SimulatorControl(lines[2].split()[1]).state()["profile"] == "azure"
+        process.stdin.close()
     assert process.returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_cleanly_within_a_second_also_with_hanging_connections(number):
+def test_it_ends_cleanly_also_with_hanging_and_silent_connections(number):
     with Simulator(MINIMAL) as simulator:
         simulator.fault(kind="hang")
         with pytest.raises(TimeoutError):
             simulator.read("a", timeout=0.1)
-        silent = socket.create_connection(tuple(simulator.endpoint("a")[7:].split(":")), timeout=1)
-        begin = time.monotonic()
-        os.kill(simulator.process.pid, number)
-        assert simulator.process.wait(5) == 0
-        assert time.monotonic() - begin < 1
+        with socket.create_connection(tuple(simulator.endpoint("a")[7:].split(":"))):
+            os.kill(simulator.process.pid, number)
+            assert simulator.process.wait(60) == 0
         assert simulator.errors() == ""
-        silent.close()
-
-
-def test_it_can_end_with_its_standard_input():
-    with Simulator(MINIMAL) as simulator:
-        simulator.process.stdin.close()
-        assert simulator.process.wait(5) == 0
 
 
 @pytest.fixture
@@ -113,48 +102,32 @@ def test_a_fleet_of_a_thousand_vms():
         assert simulator.document("vm-0")["Events"] == []
 
 
-def test_settings_of_the_command_line_win_over_those_of_the_fleet_file():
+def test_settings_of_the_command_line_win_over_those_of_the_fleet_file_and_these_over_the_profile():
     wanted = {
         "speed": 7,
         "first_call_seconds": 0.5,
-        "events_after_seconds": 1,
         "off_after_seconds": 0,
         "requests_per_second": 9,
         "unknown_event_status": 404,
     }
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in wanted.items()]
-    wanted.update(impact=True, api_versions=["2017-03-01", "2020-07-01"])
-    arguments += ["--impact=on", "--api-versions=2017-03-01,2020-07-01"]
-    with Simulator(MINIMAL, arguments=arguments, speed=60) as simulator:
+    wanted.update(impact=False, api_versions=["2017-03-01", "2020-07-01"], events_after_seconds=8)
+    arguments += ["--impact=off", "--api-versions=2017-03-01,2020-07-01"]
+    with Simulator(profile="azure", arguments=arguments, speed=60, events_after_seconds=8) as simulator:
         settings = simulator.state()["settings"]
     assert {name: settings[name] for name in wanted} == wanted
 
 
-def test_events_of_the_fleet_file_are_there_from_the_start():
-    fleet = {**MINIMAL, "events": [{"scenario": "live_migration", "resources": ["a"]}]}
-    with Simulator(fleet) as simulator:
-        assert simulator.document("a")["Events"][0]["EventType"] == "Freeze"
-
-
 def test_hooks_run_when_an_event_starts_and_when_it_has_finished(tmp_path):
-    about = "$SIM_EVENT_CHANGE $SIM_EVENT_TYPE $SIM_RESOURCES $SIM_DURATION"
-    note = f'echo "{about}" >> "{tmp_path}/notes"'
+    notes = tmp_path / "notes"
+    note = f'echo "$SIM_EVENT_CHANGE $SIM_EVENT_TYPE $SIM_RESOURCES $SIM_IMPACT $SIM_IMPACT_SECONDS" >> "{notes}"'
     fleet = {"vms": [{"name": "a", "group": "g"}, {"name": "b", "group": "g"}]}
-    with Simulator(fleet, arguments=["--on-start", note, "--on-finish", note]) as simulator:
-        event = simulator.add_event(type="Freeze", resources=["a", "b"])
-        simulator.approve("a", event["id"])
-        wait_for_lines(tmp_path / "notes", 1)
-        simulator.finish(event["id"])
-        assert wait_for_lines(tmp_path / "notes", 2) == ["started Freeze a,b 5", "finished Freeze a,b 5"]
-
-
-def wait_for_lines(path, count):
-    for _time in range(200):
-        lines = path.read_text().splitlines() if path.exists() else []
-        if len(lines) >= count:
-            return lines
-        time.sleep(0.02)
-    raise AssertionError(f"{path} has {lines}")
+    with Simulator(fleet, impact=False, arguments=["--on-start", note, "--on-finish", note]) as simulator:
+        event = simulator.add_event(type="Freeze", resources=["a", "b"])["id"]
+        simulator.approve("a", event)
+        wait_until(lambda: notes.exists() and notes.read_text() == "started Freeze a,b frozen 5\n")
+        simulator.finish(event)
+        wait_until(lambda: notes.read_text().endswith("\nfinished Freeze a,b frozen 5\n"))
 
 
 def test_the_example_is_a_fleet_that_works():
@@ -163,65 +136,32 @@ def test_the_example_is_a_fleet_that_works():
         assert simulator.endpoint("db-0").startswith("http://127.0.10.1:")
 
 
-def test_help_names_every_option():
-    text = run("", "--help").stdout
-    for option in ("--fleet", "--port", "--control", "--speed", "--first-call-seconds", "--on-start", "SIM_EVENT_ID"):
-        assert option in text
-
-
 @pytest.mark.parametrize(
-    ("fleet", "sentence"),
+    ("fleet", "arguments", "sentence"),
     [
-        ("", "is not JSON"),
-        ("{'vms': []}", "is not JSON"),
-        ([], "the fleet must be an object"),
-        ({}, '"vms" is missing'),
-        ({"vms": []}, '"vms" is empty'),
-        ({"vms": ["a"]}, r"vms\[0\] must be an object"),
-        ({"vms": [{}]}, r'vms\[0\]: "name" is missing'),
-        ({"vms": [{"name": 7}]}, r'vms\[0\]: "name" must be a text'),
-        ({"vms": [{"name": "a", "colour": "red"}]}, r'vms\[0\]: unknown key "colour"; known keys are address, '),
-        ({"vms": [{"name": "a"}, {"name": "a"}]}, 'two VMs are called "a"'),
-        ({"vms": [{"name": "a", "group": "g"}, {"name": "A", "group": "g"}]}, 'two VMs of group "g" are called "A"'),
-        ({"vms": [{"name": "a", "address": "here"}]}, '"here" is not an IP address'),
-        ({"vms": [{"name": "a", "address": "127.0.0.9"}, {"name": "b", "address": "127.0.0.9"}]}, "same address"),
-        ({"vms": [{"name": "a", "address": "192.0.2.1"}]}, "cannot listen on 192.0.2.1 port 0 for VM a"),
-        ({"vms": [{"name": "a", "network_namespace": "/no/such"}]}, "network namespace /no/such for VM a: No such"),
-        ({**MINIMAL, "groups": {"g": {"kind": "herd"}}}, '"kind" must be one of "availability_set"'),
-        ({**MINIMAL, "settings": {"speed": 0}}, '"speed" must be a number greater than 0'),
-        ({**MINIMAL, "settings": {"haste": 1}}, 'unknown key "haste"'),
-        ({**MINIMAL, "events": [{"resources": ["a"]}]}, r'events\[0\]: "type"'),
-        ({**MINIMAL, "events": [{"type": "Reboot", "resources": ["b"]}]}, 'no VM of the fleet is called "b"'),
-        ({**MINIMAL, "more": 1}, 'unknown key "more"'),
-    ],
-    ids=repr,
-)
-def test_a_fleet_that_makes_no_sense_is_one_sentence_and_exit_code_2(fleet, sentence):
-    ended = run(fleet)
-    assert ended.returncode == 2
-    assert re.search(sentence, ended.stderr)
-    assert ended.stderr.count("\n") == 1
-    assert ended.stdout == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--control", "here"], "--control must be HOST:PORT"),
-        (["--control", "127.0.0.1:99999"], "--control must be HOST:PORT"),
-        (["--port", "70000"], "--port must be a port number"),
-        (["--speed", "-1"], '"speed" must be a number greater than 0'),
-        (["--speed", "nan"], '"speed" must be a number greater than 0'),
-        (["--api-versions", "2020-07-01,2020-07-02"], '"api_versions" must be a list of api-versions'),
-        (["--api-versions", ""], '"api_versions" must be a list of api-versions'),
-        (["--fleet", "/no/such/file"], "cannot read the fleet file /no/such/file: No such file"),
+        ("{'vms': []}", [], "is not JSON"),
+        ({"vms": [{"name": "a"}, {"name": "a"}]}, [], 'two VMs are called "a"'),
+        ({"vms": [{"name": "a", "address": "192.0.2.1"}]}, [], "cannot listen on 192.0.2.1 port 0 for VM a"),
+        ({"vms": [{"name": "a", "network_namespace": "/no/such"}]}, [], "network namespace /no/such for VM a: No such"),
+        ({**MINIMAL, "events": [{"resources": ["a"]}]}, [], 'events[0]: "type"'),
+        (MINIMAL, ["--control", "here"], "--control must be HOST:PORT"),
+        (MINIMAL, ["--control", "127.0.0.1:99999"], "--control must be HOST:PORT"),
+        (MINIMAL, ["--port", "70000"], "--port must be a port number"),
+        (MINIMAL, ["--speed", "nan"], '"speed" must be a number greater than 0'),
+        (MINIMAL, ["--api-versions", ""], '"api_versions" must be a list of api-versions'),
+        (MINIMAL, ["--fleet", "/no/such/file"], "cannot read the fleet file /no/such/file: No such file"),
     ],
 )
-def test_options_that_make_no_sense_are_one_sentence_and_exit_code_2(arguments, sentence):
-    ended = run(MINIMAL, *arguments)
-    assert ended.returncode == 2
+def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(fleet, arguments, sentence):
+    ended = run(fleet, *arguments)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert sentence in ended.stderr
-    assert ended.stderr.count("\n") == 1
+
+
+def test_an_unknown_profile_is_answered_with_those_that_there_are():
+    ended = run(MINIMAL, "--profile", "slow", "--check")
+    assert ended.returncode == 2
+    assert "'azure', 'quick'" in ended.stderr
 
 
 def test_a_port_in_use_is_one_sentence_and_exit_code_2():

@@ -21,6 +21,7 @@ print(urllib.request.urlopen(urllib.request.Request(url, headers={{"Metadata": "
 """
 
 pytestmark = [
+    pytest.mark.rest,
     pytest.mark.once,
     pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="needs root and ip to make namespaces"),
 ]

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 import yaml
+from simulator_inside import part
 from simulator_process import PROGRAM
 
+pytestmark = pytest.mark.rest
 ROLE = PROGRAM.parent.parent
 REPOSITORY = ROLE.parent.parent
 TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES", "SETTING_RULES"]
@@ -52,3 +55,11 @@ def test_the_guide_names_every_option_and_endpoint():
     assert len(options) > 10
     assert len(endpoints) > 5
     assert {word for word in options | endpoints if word not in GUIDE} == set()
+
+
+def test_the_guide_has_a_line_for_each_difference_of_the_profiles():
+    table = re.search(r"\| setting \| `azure` \| `quick` \|.*?\n\n", GUIDE, re.DOTALL).group(0)
+    lines = re.findall(r"^\| `(\w+)` \| `(.*?)`.*? \| `(.*?)`.*? \|$", table, re.MULTILINE)
+    azure, quick = (part("settings").PROFILES[name] for name in ("azure", "quick"))
+    differences = {name: (azure[name], quick[name]) for name in azure if azure[name] != quick[name]}
+    assert {name: (json.loads(first), json.loads(second)) for name, first, second in lines} == differences
