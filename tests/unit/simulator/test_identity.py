@@ -10,21 +10,19 @@ import re
 import pytest
 from simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
 NEWEST = "2025-04-07"
 FLEET = {
     "groups": {
         "pool": {"kind": "scale_set", "location": "northeurope"},
         "flex": {"kind": "scale_set", "resource_group": "rg-flex"},
-        "web": {"kind": "availability_set"},
     },
     "vms": [
         {"name": "alone", "tags": {"team": "ops", "app": "x"}},
-        {"name": "zonal", "zone": 2, "priority": "Spot"},
+        {"name": "zonal", "zone": 2},
         {"name": "pool_18", "group": "pool"},
         {"name": "flex_1a2b3c4d", "group": "flex"},
-        {"name": "web-0", "group": "web"},
-        {"name": "web-1", "group": "web", "fault_domain": "1", "update_domain": 4, "computer_name": "other"},
-        {"name": "changed", "compute": {"zone": "3", "osProfile": {"computerName": "host"}, "future": "field"}},
+        {"name": "web-1", "group": "web", "fault_domain": "1", "update_domain": 4},
     ],
 }
 GUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -39,6 +37,9 @@ SINCE = {
     "physicalZone": "2023-11-15", "plan": "2018-04-02", "publicKeys": "2018-04-02", "provider": "2018-10-01",
     "customData": "2019-02-01", "storageProfile": "2019-06-01", "securityProfile": "2020-06-01",
     "licenseType": "2020-09-01", "userData": "2021-01-01", "additionalCapabilities": "2021-11-01",
+    "osProfile.computerName": "2020-07-15", "osProfile.disablePasswordAuthentication": "2020-10-01",
+    "securityProfile.secureBootEnabled": "2020-06-01", "securityProfile.encryptionAtHost": "2021-11-01",
+    "securityProfile.securityType": "2021-12-13",
 }  # fmt: skip
 
 
@@ -61,35 +62,27 @@ def compute(simulator, vm, version=NEWEST):
     return instance(simulator, vm, "/compute", version).json
 
 
-def test_versions_are_listed_without_an_api_version(versions):
-    assert versions[0] == "2017-03-01"
-    assert versions[-1] == NEWEST
-    assert len(versions) == 35
-
-
-def test_the_list_of_versions_does_not_hold_those_of_events_inferred(versions):
-    """[I] from comparing the two documented lists."""
-    assert not {"2020-07-01", "2019-01-01", "2019-04-01", "2017-11-01"} & set(versions)
-
-
-def test_every_listed_version_is_answered(fleet, versions):
+def test_versions_are_listed_without_an_api_version_and_each_is_answered_documented(fleet, versions):
+    assert (len(versions), versions[0], versions[-1]) == (35, "2017-03-01", NEWEST)
     assert [instance(fleet, "alone", version=version).status for version in versions] == [200] * len(versions)
 
 
-@pytest.mark.parametrize(("field", "since"), SINCE.items())
-def test_a_compute_field_shows_from_its_version_on(fleet, versions, field, since):
-    before = versions[versions.index(since) - 1]
-    assert field in compute(fleet, "alone", since)
-    assert field not in compute(fleet, "alone", before)
+def test_the_list_of_versions_does_not_hold_those_of_events_inferred(versions):
+    """From comparing the two documented lists."""
+    assert not {"2020-07-01", "2019-01-01", "2019-04-01", "2017-11-01"} & set(versions)
 
 
-def test_every_vm_has_its_own_address_and_name(fleet):
-    names = {vm: compute(fleet, vm)["name"] for vm in fleet.endpoints}
-    assert names == {vm: vm for vm in fleet.endpoints}
-    assert len(set(fleet.endpoints.values())) == len(names)
+def test_a_compute_field_shows_from_its_version_on_documented(fleet, versions):
+    shown = {version: compute(fleet, "alone", version) for version in versions}
+
+    def since(path):
+        branch, _dot, leaf = path.rpartition(".")
+        return next(v for v in versions if leaf in (shown[v].get(branch, {}) if branch else shown[v]))
+
+    assert {path: since(path) for path in SINCE} == SINCE
 
 
-def test_ids_have_the_shapes_of_azure(fleet):
+def test_ids_have_the_shapes_of_azure_documented(fleet):
     about = compute(fleet, "alone")
     assert re.fullmatch(GUID, about["vmId"])
     assert re.fullmatch(GUID, about["subscriptionId"])
@@ -105,104 +98,59 @@ def test_ids_are_the_same_in_every_run(fleet):
         assert compute(again, "alone") == compute(fleet, "alone")
 
 
-def test_single_values_are_texts_and_what_is_absent_is_an_empty_text(fleet):
+def test_single_values_are_texts_and_what_is_absent_is_an_empty_text_documented(fleet):
     about = compute(fleet, "alone")
     single = [value for value in about.values() if not isinstance(value, (dict, list))]
     assert all(isinstance(value, str) for value in single)
     assert [about[name] for name in ("zone", "vmScaleSetName", "placementGroupId", "priority")] == [""] * 4
+    assert [instance(fleet, "alone", f"/compute/{f}", text=True).body for f in ("customData", "host/id")] == [b"", b""]
 
 
-@pytest.mark.parametrize("field", ["customData", "licenseType", "userData", "plan/name", "plan/product", "host/id"])
-def test_a_documented_field_that_the_vm_has_no_value_for_is_an_empty_text_not_missing(fleet, field):
-    answer = instance(fleet, "alone", f"/compute/{field}", text=True)
-    assert (answer.status, answer.body) == (200, b"")
-
-
-@pytest.mark.parametrize(
-    ("branch", "leaf", "since"),
-    [
-        ("osProfile", "computerName", "2020-07-15"),
-        ("osProfile", "disablePasswordAuthentication", "2020-10-01"),
-        ("securityProfile", "secureBootEnabled", "2020-06-01"),
-        ("securityProfile", "encryptionAtHost", "2021-11-01"),
-        ("securityProfile", "securityType", "2021-12-13"),
-    ],
-)
-def test_a_field_below_another_shows_from_its_own_version_on(fleet, versions, branch, leaf, since):
-    before = versions[versions.index(since) - 1]
-    assert leaf in compute(fleet, "alone", since)[branch]
-    assert leaf not in compute(fleet, "alone", before).get(branch, {})
-
-
-def test_a_leaf_is_given_with_format_text(fleet):
+def test_a_leaf_needs_format_text_documented(fleet):
+    assert instance(fleet, "alone", "/compute/name").status == 400
     answer = instance(fleet, "alone", "/compute/name", text=True)
     assert (answer.status, answer.body) == (200, b"alone")
     assert answer.headers["content-type"].startswith("text/plain")
-    assert instance(fleet, "pool_18", "/compute/osProfile/computerName", text=True).body == b"pool00000i"
-    assert instance(fleet, "alone", "/network/interface/0/ipv4/ipAddress/0/privateIpAddress", text=True).status == 200
-
-
-def test_a_leaf_without_format_text_is_a_bad_request(fleet):
-    assert instance(fleet, "alone", "/compute/name").status == 400
 
 
 def test_a_branch_with_format_text_lists_what_is_below_observed(fleet):
-    """[O]"""
     assert instance(fleet, "alone", text=True).body == b"compute/\nnetwork/"
 
 
-@pytest.mark.parametrize("below", ["/nothing", "/compute/nothing", "/compute/name/more", "/network/interface/7"])
-def test_an_element_that_does_not_exist_is_not_found(fleet, below):
-    assert instance(fleet, "alone", below, text=True).status == 404
+def test_an_element_that_does_not_exist_is_not_found_documented(fleet):
+    assert instance(fleet, "alone", "/compute/nothing", text=True).status == 404
 
 
-def test_a_vm_of_a_uniform_scale_set_is_named_by_number_and_its_host_in_base_36(fleet):
-    """The name is [D], the base 36 of the computer name [O]."""
+def test_a_vm_of_a_uniform_scale_set_is_named_by_its_number_documented(fleet):
     about = compute(fleet, "pool_18")
-    assert about["name"] == "pool_18"
-    assert about["osProfile"]["computerName"] == "pool00000i"
-    assert about["vmScaleSetName"] == "pool"
+    assert (about["name"], about["vmScaleSetName"], about["location"]) == ("pool_18", "pool", "northeurope")
     assert about["resourceId"].endswith("/virtualMachineScaleSets/pool/virtualMachines/18")
     assert re.fullmatch(GUID, about["placementGroupId"])
     assert about["virtualMachineScaleSet"]["id"] == ""
-    assert about["location"] == "northeurope"
 
 
-def test_a_vm_of_a_flexible_scale_set_names_the_scale_set_by_id(fleet):
+def test_the_host_of_a_vm_of_a_uniform_scale_set_is_named_in_base_36_observed(fleet):
+    assert compute(fleet, "pool_18")["osProfile"]["computerName"] == "pool00000i"
+
+
+def test_a_vm_of_a_flexible_scale_set_names_the_scale_set_by_id_documented(fleet):
     about = compute(fleet, "flex_1a2b3c4d")
     assert about["resourceId"].endswith("/rg-flex/providers/Microsoft.Compute/virtualMachines/flex_1a2b3c4d")
     assert about["virtualMachineScaleSet"]["id"].endswith("/virtualMachineScaleSets/flex")
 
 
-def test_domains_are_texts_given_or_counted_through(fleet):
-    first, second = compute(fleet, "web-0"), compute(fleet, "web-1")
-    assert (first["platformUpdateDomain"], first["platformFaultDomain"]) == ("0", "0")
-    assert (second["platformUpdateDomain"], second["platformFaultDomain"]) == ("4", "1")
-    assert second["osProfile"]["computerName"] == "other"
+def test_domains_are_texts_documented(fleet):
+    about = compute(fleet, "web-1")
+    assert (about["platformUpdateDomain"], about["platformFaultDomain"]) == ("4", "1")
 
 
 def test_a_zonal_vm_has_a_zone_and_no_update_domain_inferred(fleet):
-    """[I] that the update domain is empty then; a fleet file may say otherwise."""
+    """A fleet file may say otherwise."""
     about = compute(fleet, "zonal")
     assert (about["zone"], about["platformUpdateDomain"]) == ("2", "")
-    assert (about["priority"], about["evictionPolicy"]) == ("Spot", "Deallocate")
 
 
-def test_tags_are_one_text_and_a_list(fleet):
+def test_tags_are_one_text_and_a_list_documented(fleet):
     about = compute(fleet, "alone")
     assert about["tags"] == "app:x;team:ops"
     assert about["tagsList"] == [{"name": "app", "value": "x"}, {"name": "team", "value": "ops"}]
-
-
-def test_a_fleet_file_may_override_any_compute_field(fleet):
-    about = compute(fleet, "changed")
-    assert (about["zone"], about["future"]) == ("3", "field")
-    assert about["osProfile"]["computerName"] == "host"
-    assert about["osProfile"]["adminUsername"] == "azureuser"
-
-
-def test_asking_for_the_identity_does_not_switch_events_on_inferred(start):
-    """[I] The documentation names the first call for events."""
-    simulator = start()
-    assert compute(simulator, "web-0")["name"] == "web-0"
-    assert [group["service"] for group in simulator.state()["groups"]] == ["off"]
