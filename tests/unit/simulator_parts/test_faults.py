@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults: for whom, how often, how long; in real seconds."""
+"""Faults: for whom, how often and how long, in real seconds; and what a client receives under each."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from simulator_inside import NoAnswer, part
 from simulator_process import ControlError
 
 INSTANCE = "/metadata/instance?api-version=2021-02-01"
+EMPTY = b'{"DocumentIncarnation":1,"Events":[]}'
+
+
+@pytest.fixture
+def event(simulator):
+    return simulator.add_event(type="Reboot", resources=["web-0"])["id"]
 
 
 def statuses(simulator, count, vm="web-0"):
@@ -22,6 +28,14 @@ def shown(simulator):
     return [tuple(fault[word] for word in words) for fault in simulator.call("GET", "/faults")]
 
 
+def answer(simulator, **fault):
+    simulator.fault(count=1, **fault)
+    return simulator.read("web-0")
+
+
+# For whom, how often, how long.
+
+
 def test_without_a_number_or_a_time_it_strikes_for_ever(simulator):
     simulator.fault(kind="error_500")
     assert statuses(simulator, 3) == [500] * 3
@@ -30,62 +44,41 @@ def test_without_a_number_or_a_time_it_strikes_for_ever(simulator):
     assert shown(simulator) == [(1, True, None, None)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_so_many_times(simulator, count):
-    simulator.fault(kind="error_500", count=count)
-    assert statuses(simulator, 4) == [500] * count + [200] * (4 - count)
+@pytest.mark.parametrize(("skip", "count"), [(0, 1), (0, 2), (0, 3), (2, 1)])
+def test_so_many_times_after_so_many_that_pass(simulator, skip, count):
+    simulator.fault(kind="error_500", skip=skip, count=count)
+    assert statuses(simulator, 5) == [200] * skip + [500] * count + [200] * (5 - skip - count)
     assert shown(simulator) == [(1, False, 0, None)]
 
 
-def test_after_so_many_that_pass(simulator):
-    simulator.fault(kind="error_500", skip=2, count=1)
-    assert statuses(simulator, 5) == [200, 200, 500, 200, 200]
-
-
-def test_what_is_not_for_it_is_not_counted(simulator):
-    simulator.fault(kind="error_500", vm="web-1", skip=1, count=1)
-    assert statuses(simulator, 3) == [200] * 3
-    assert statuses(simulator, 3, "web-1") == [200, 500, 200]
-
-
-def test_for_a_time_to_the_second(simulator):
+def test_for_a_time_to_the_second_whatever_the_speed(start):
+    simulator = start(speed=1000)
     simulator.fault(kind="error_500", seconds=2.5)
     assert shown(simulator) == [(1, True, None, 2.5)]
     simulator.time.go_on(2)
     assert shown(simulator) == [(1, True, None, 0.5)]
     assert statuses(simulator, 2) == [500, 500]
-    simulator.time.go_on(0.5)
-    assert shown(simulator) == [(1, False, None, 0)]
-    assert statuses(simulator, 1) == [200]
-    simulator.time.go_on(1)
-    assert shown(simulator) == [(1, False, None, 0)]
+    for seconds in (0.5, 1):
+        simulator.time.go_on(seconds)
+        assert shown(simulator) == [(1, False, None, 0)]
+        assert statuses(simulator, 1) == [200]
 
 
-def test_the_speed_does_not_matter(start):
-    simulator = start(speed=1000)
-    simulator.fault(kind="error_500", seconds=2)
-    simulator.time.go_on(1)
-    assert statuses(simulator, 1) == [500]
-
-
-def test_one_after_the_other(simulator):
-    for kind in ("gone_410", "error_500", "error_503"):
+def test_one_after_the_other_and_one_that_lets_pass_leaves_the_request_to_the_next(simulator):
+    for kind in ("gone_410", "error_500"):
         simulator.fault(kind=kind, count=1)
-    assert statuses(simulator, 4) == [410, 500, 503, 200]
-
-
-def test_one_that_lets_pass_leaves_the_request_to_the_next(simulator):
-    simulator.fault(kind="error_500", skip=1)
+    simulator.fault(kind="too_many_429", skip=1)
     simulator.fault(kind="error_503")
-    assert statuses(simulator, 3) == [503, 500, 500]
+    assert statuses(simulator, 5) == [410, 500, 503, 429, 429]
 
 
-def test_for_one_vm_one_method_or_one_path(simulator):
-    simulator.fault(kind="error_500", vm="web-1", method="POST", path="scheduledevents")
-    assert simulator.approve("web-1", "x").status == 500
-    assert simulator.approve("web-0", "x").status == 200
-    assert simulator.read("web-1").status == 200
-    assert simulator.ask("web-1", INSTANCE, "POST").status == 405
+def test_for_one_vm_one_method_and_one_path_and_others_are_not_counted(simulator):
+    simulator.fault(kind="error_500", vm="web-1", method="POST", path="scheduledevents", skip=1, count=1)
+    for _time in range(2):
+        assert simulator.approve("web-0", "x").status == 200
+        assert simulator.read("web-1").status == 200
+        assert simulator.ask("web-1", INSTANCE, "POST").status == 405
+    assert [simulator.approve("web-1", "x").status for _time in range(3)] == [200, 500, 200]
 
 
 @pytest.mark.parametrize(
@@ -94,40 +87,29 @@ def test_for_one_vm_one_method_or_one_path(simulator):
 )
 def test_for_one_path(simulator, path, expected):
     simulator.fault(kind="error_500", path=path)
-    assert [
-        simulator.read("web-0").status,
-        simulator.ask("web-0", INSTANCE).status,
-        simulator.ask("web-0", "/metadata/versions").status,
-    ] == expected
+    answers = [simulator.read("web-0"), *(simulator.ask("web-0", path) for path in (INSTANCE, "/metadata/versions"))]
+    assert [answer.status for answer in answers] == expected
 
 
 def test_numbers_count_on(simulator):
     assert [simulator.fault(kind="drop")["id"] for _time in range(3)] == [1, 2, 3]
     simulator.call("DELETE", "/faults/2")
     assert [number for number, *_rest in shown(simulator)] == [1, 3]
-    assert simulator.fault(kind="drop")["id"] == 4
-    simulator.clear_faults()
-    assert shown(simulator) == []
-    simulator.clear_faults()
-
-
-def test_there_is_no_such_fault(simulator):
-    simulator.fault(kind="drop")
     with pytest.raises(ControlError, match="404: there is no fault 2"):
         simulator.call("DELETE", "/faults/2")
-    assert len(shown(simulator)) == 1
+    assert simulator.fault(kind="drop")["id"] == 4
+    for _time in range(2):
+        simulator.clear_faults()
+        assert shown(simulator) == []
 
 
-def test_it_is_told_as_it_was_asked_for(simulator):
+def test_it_is_shown_as_it_was_asked_for(simulator):
     assert simulator.fault(kind="slow", delay=3, count=2, vm=None) == {
-        "kind": "slow",
-        "delay": 3,
-        "count": 2,
-        "id": 1,
-        "active": True,
-        "left": 2,
-        "left_seconds": None,
-    }
+        "kind": "slow", "delay": 3, "count": 2, "id": 1, "active": True, "left": 2, "left_seconds": None,
+    }  # fmt: skip
+
+
+REFUSE = 'the fault: kind "refuse" works for a time, not for single requests; use "vm" and "seconds"'
 
 
 @pytest.mark.parametrize(
@@ -141,31 +123,24 @@ def test_it_is_told_as_it_was_asked_for(simulator):
         ({}, 'the fault: "kind" is missing'),
         (7, "the fault must be an object, not 7"),
         ([["kind", "drop"]], "the fault must be an object, not"),
+        *(({"kind": "refuse", word: 1}, REFUSE) for word in ("count", "skip")),
+        *(({"kind": "refuse", word: value}, REFUSE) for word, value in (("path", "instance"), ("method", "GET"))),
     ],
 )
 def test_what_makes_no_sense(simulator, fault, sentence):
-    told = simulator.told("POST", "/faults", fault)
-    assert told.status == 400
-    assert sentence in told.json["error"]
+    refused = simulator.told("POST", "/faults", fault)
+    assert refused.status == 400
+    assert sentence in refused.json["error"]
     assert shown(simulator) == []
 
 
-@pytest.mark.parametrize("word", ["count", "skip", "path", "method"])
-def test_refusing_is_for_a_time_not_for_requests(simulator, word):
-    value = {"path": "instance", "method": "GET"}.get(word, 1)
-    with pytest.raises(ControlError, match='works for a time, not for single requests; use "vm" and "seconds"'):
-        simulator.fault(kind="refuse", **{word: value})
+def test_the_kinds_and_that_all_but_refuse_are_for_requests(simulator):
+    assert len(part("faults").FAULT_KINDS) == 18
+    for kind in set(part("faults").FAULT_KINDS) - {"refuse"}:
+        simulator.fault(kind=kind, status=500, count=1, skip=1, path="instance", method="GET")
 
 
-@pytest.mark.parametrize("kind", ["drop", "slow", "status", "html"])
-def test_others_are_for_requests(simulator, kind):
-    assert simulator.fault(kind=kind, status=500, count=1, skip=1, path="instance", method="GET")["id"] == 1
-
-
-def test_any_status_that_is_one(simulator):
-    for status in (200, 599):
-        simulator.fault(kind="status", status=status, count=1)
-    assert statuses(simulator, 2) == [200, 599]
+# Connections that are refused, and requests that hang.
 
 
 def test_whose_connections_are_refused(simulator):
@@ -182,31 +157,15 @@ def test_whose_connections_are_refused(simulator):
     assert simulator.faults.refused() == set()
 
 
-def test_a_request_that_came_through_all_the_same_is_not_answered(simulator):
-    simulator.fault(kind="refuse")
-    with pytest.raises(NoAnswer):
-        simulator.read("web-0")
-
-
-def test_hanging_ends_with_its_time(simulator):
-    simulator.fault(kind="hang", seconds=7)
-    simulator.time.go_on(2)
+@pytest.mark.parametrize(("seconds", "passed"), [(7, 2), (0.25, 0)])
+@pytest.mark.parametrize("uptime", [0.5, 5000])
+def test_hanging_ends_with_its_time(simulator, seconds, passed, uptime):
+    """Also soon after the machine has been started."""
+    simulator.time.go_on(uptime - simulator.time.monotonic())
+    simulator.fault(kind="hang", seconds=seconds)
+    simulator.time.go_on(passed)
     assert simulator.read("web-0").status == 200
-    assert simulator.time.passed == 7
-    assert simulator.time.waits == [5]
-
-
-def test_hanging_for_less_than_a_second(simulator):
-    simulator.fault(kind="hang", seconds=0.25)
-    assert simulator.read("web-0").status == 200
-    assert simulator.time.waits == [0.25]
-
-
-def test_hanging_soon_after_the_machine_has_begun(simulator):
-    simulator.time.go_on(0.5 - simulator.time.monotonic())
-    simulator.fault(kind="hang", seconds=7)
-    assert simulator.read("web-0").status == 200
-    assert simulator.time.waits == [7]
+    assert simulator.time.waits == [seconds - passed]
 
 
 def test_hanging_ends_when_it_is_cleared(simulator):
@@ -229,18 +188,95 @@ def test_a_wait_that_ends_too_early_goes_on(simulator):
     simulator.fault(kind="hang", seconds=7)
     simulator.time.meanwhile(4, lambda: simulator.fault(kind="drop", count=1, vm="web-1"))
     assert simulator.read("web-0").status == 200
-    assert simulator.time.passed == 7
     assert simulator.time.waits == [7, 3]
 
 
-def test_the_kinds_and_their_status():
-    faults = part("faults")
-    assert faults.STATUS_FAULTS == {
-        "gone_410": 410,
-        "too_many_429": 429,
-        "error_500": 500,
-        "error_503": 503,
-        "timeout_408": 408,
-        "status": None,
-    }
-    assert len(faults.FAULT_KINDS) == 18
+@pytest.mark.parametrize(("more", "seconds"), [({}, 5), ({"delay": 12}, 12), ({"delay": 0}, 0)])
+def test_slow(simulator, more, seconds):
+    assert answer(simulator, kind="slow", **more).body == EMPTY
+    assert simulator.time.passed == seconds
+
+
+# What a client receives.
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "body"),
+    [
+        ({"kind": "gone_410"}, 410, b'{"error":"Gone"}'),
+        ({"kind": "too_many_429"}, 429, b'{"error":"Too Many Requests"}'),
+        ({"kind": "error_500"}, 500, b'{"error":"Internal Server Error"}'),
+        ({"kind": "error_503"}, 503, b'{"error":"Service Unavailable"}'),
+        ({"kind": "timeout_408"}, 408, b'{"error":"Request Timeout"}'),
+        ({"kind": "error_500", "body": {"a": 1}}, 500, b'{"a":1}'),
+        ({"kind": "status", "status": 299}, 299, b'{"error":"Error"}'),
+        ({"kind": "status", "status": 418, "body": "short"}, 418, b"short"),
+        ({"kind": "empty_200"}, 200, b""),
+        ({"kind": "empty_200", "status": 500, "body": "x"}, 200, b""),
+        ({"kind": "redirect"}, 302, b""),
+        ({"kind": "redirect", "status": 307}, 307, b""),
+        ({"kind": "wrong_shape"}, 200, b'{"DocumentIncarnation":1,"Events":"none"}'),
+        ({"kind": "wrong_shape", "body": [1]}, 200, b"[1]"),
+        ({"kind": "raw"}, 200, b""),
+        ({"kind": "raw", "status": 203, "body": "hello"}, 203, b"hello"),
+        ({"kind": "raw", "body": {"a": 1}}, 200, b'{"a":1}'),
+        ({"kind": "truncated_json"}, 200, EMPTY[: len(EMPTY) // 2]),
+        ({"kind": "huge_body", "bytes": 50}, 200, EMPTY + b" " * (50 - len(EMPTY))),
+        ({"kind": "huge_body", "bytes": 5}, 200, EMPTY),
+        ({"kind": "huge_body", "bytes": len(EMPTY) + 1}, 200, EMPTY + b" "),
+        ({"kind": "huge_body"}, 200, EMPTY + b" " * (2_097_152 - len(EMPTY))),
+    ],
+    ids=str,
+)
+def test_status_and_body(simulator, fault, status, body):
+    given = answer(simulator, **fault)
+    assert (given.status, given.body) == (status, body)
+    assert given.headers["content-type"] == "application/json; charset=utf-8"
+    assert {*given.headers} - {"content-type", "location"} == set()
+    assert [(entry["fault"], entry["status"]) for entry in simulator.log()] == [(fault["kind"], status)]
+
+
+@pytest.mark.parametrize(("more", "status"), [({}, 200), ({"status": 502}, 502)])
+def test_html(simulator, more, status):
+    given = answer(simulator, kind="html", **more)
+    assert (given.status, given.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert given.body.startswith(b"<!DOCTYPE html>\n<html>")
+
+
+@pytest.mark.parametrize(("more", "location"), [({}, "http://login.invalid/"), ({"location": "http://x/"}, "http://x/")])
+def test_where_a_redirect_leads(simulator, more, location):
+    assert answer(simulator, kind="redirect", **more).headers["location"] == location
+
+
+@pytest.mark.parametrize("kind", ["error_500", "empty_200", "html", "redirect", "wrong_shape", "raw"])
+def test_each_answer_that_is_made_up_has_the_headers_that_were_asked_for_and_does_nothing(simulator, event, kind):
+    simulator.fault(kind=kind, retry_after=7, headers={"X-Odd": "1"})
+    given = simulator.approve("web-0", event)
+    assert (given.headers["retry-after"], given.headers["x-odd"]) == ("7", "1")
+    assert not simulator.event(event)["approved"]
+
+
+@pytest.mark.parametrize(("body", "cut"), [(b"", b""), (b"a", b"a"), (b"ab", b"a"), (b"abc", b"a"), (b"abcd", b"ab")])
+def test_of_a_short_answer_its_first_letter(body, cut):
+    response = part("http_messages").Response(203, body)
+    assert part("fault_answers").shortened(response).body == cut
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_there", "is_processed"),
+    [
+        ({"kind": "drop"}, True, False),
+        ({"kind": "refuse"}, True, False),
+        ({"kind": "lost_answer"}, True, True),
+        ({"kind": "slow"}, False, False),
+        ({"kind": "hang", "seconds": 3}, False, False),
+    ],
+)
+def test_no_answer(simulator, event, fault, is_there, is_processed):
+    """And nothing is done for a client that has left meanwhile."""
+    simulator.fault(**fault)
+    with pytest.raises(NoAnswer):
+        simulator.approve("web-0", event, client_is_there=lambda: is_there)
+    assert simulator.event(event)["approved"] is is_processed
+    (entry,) = simulator.log()
+    assert (entry["fault"], entry["status"], entry["answered"]) == (fault["kind"], None, None)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When each change comes, to the second, and what is told about it."""
+"""When each change of an event comes, to the second, and what is recorded about it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ POOL = {
     "groups": {"pool": {"kind": "scale_set"}, "other": {"kind": "scale_set"}},
     "vms": [{"name": f"{group}_{n}", "group": group} for group in ("pool", "other") for n in range(2)],
 }
+
+
+@pytest.fixture
+def pool(start):
+    return start(POOL)
 
 
 def add(simulator, vm="web-0", **event):
@@ -39,84 +44,54 @@ def watched(simulator, event_id, until, step=1):
     return last
 
 
-def test_created_started_and_finished_to_the_second(simulator):
-    event = add(simulator, notice=90, dwell=30)
-    assert watched(simulator, event, 200) == {"Scheduled": 89, "Started": 119, "Finished": 199}
-    assert moments(simulator, event) == {"created": 0, "started": 90, "finished": 120}
-
-
-def test_planned_for_later(simulator):
+@pytest.mark.parametrize(
+    ("event", "expected", "by"),
+    [
+        ({"notice": 90, "dwell": 30}, {"Scheduled": 94, "Started": 124, "Finished": 199}, "deadline"),
+        ({"notice": 20, "after": 10, "dwell": 0}, {"Planned": 14, "Scheduled": 34, "Finished": 199}, "deadline"),
+        ({"notice": 90, "late": 7, "dwell": 0}, {"Scheduled": 101, "Finished": 199}, "deadline"),
+        ({"notice": 90, "cancel_after": 40}, {"Scheduled": 44, "Cancelled": 199}, None),
+        ({"notice": 90, "cancel_after": 89}, {"Scheduled": 93, "Cancelled": 199}, None),
+        ({"notice": 90, "cancel_after": 90}, {"Scheduled": 94, "Started": 199}, "deadline"),
+        ({"notice": 90, "cancel_after": 91}, {"Scheduled": 94, "Started": 199}, "deadline"),
+    ],
+)
+def test_what_nobody_approves(simulator, event, expected, by):
     simulator.time.go_on(5)
-    event = add(simulator, after=10, notice=20, dwell=0)
-    assert watched(simulator, event, 60) == {"Planned": 14, "Scheduled": 34, "Finished": 59}
+    event_id = add(simulator, **event)
+    assert watched(simulator, event_id, 200) == expected
+    assert simulator.event(event_id)["started_by"] == by
 
 
-def test_late(simulator):
-    event = add(simulator, notice=90, late=7, dwell=0)
-    assert watched(simulator, event, 120) == {"Scheduled": 96, "Finished": 119}
+@pytest.mark.parametrize(
+    ("event", "expected", "by"),
+    [
+        ({"notice": 900, "approval_delay": 45}, {"Scheduled": 54, "Started": 99}, "approval"),
+        ({"notice": 900, "approval_delay": 0}, {"Scheduled": 9, "Started": 99}, "approval"),
+        ({"notice": 90, "cancel_after": 50, "approval_delay": 20}, {"Scheduled": 29, "Started": 99}, "approval"),
+        ({"notice": 30, "approval_delay": 45}, {"Scheduled": 29, "Started": 99}, "deadline"),
+        ({"notice": 30, "approval_delay": 20}, {"Scheduled": 29, "Started": 99}, "deadline"),
+        ({"notice": 900, "approval_delay": 40, "type": "Terminate"}, {"Scheduled": 49, "Started": 99}, "approval"),
+    ],
+)
+def test_what_is_approved_after_ten_seconds(simulator, event, expected, by):
+    event_id = add(simulator, **event)
+    last = watched(simulator, event_id, 10)
+    assert simulator.approve("web-0", event_id).status == 200
+    assert {**last, **watched(simulator, event_id, 100)} == expected
+    assert simulator.event(event_id)["started_by"] == by
+    assert moments(simulator, event_id)["approved"] == 10
 
 
-def test_cancelled_by_itself(simulator):
-    event = add(simulator, notice=90, cancel_after=40)
-    assert watched(simulator, event, 120) == {"Scheduled": 39, "Cancelled": 119}
-
-
-def test_cancelled_in_the_second_before_it_would_start(simulator):
-    simulator.time.go_on(100)
-    assert watched(simulator, add(simulator, notice=90, cancel_after=89), 300)["Scheduled"] == 188
-
-
-@pytest.mark.parametrize("cancel_after", [90, 91, 500])
-def test_what_would_be_cancelled_when_it_starts_or_later_is_not(simulator, cancel_after):
-    event = add(simulator, notice=90, cancel_after=cancel_after, dwell=1000)
-    simulator.time.go_on(600)
-    assert status(simulator, event) == "Started"
-
-
-def test_an_approval_before_forestalls_the_cancellation(simulator):
-    event = add(simulator, notice=90, cancel_after=50, approval_delay=20)
-    simulator.time.go_on(29)
-    simulator.approve("web-0", event)
-    assert watched(simulator, event, 60) == {"Scheduled": 48, "Started": 59}
-
-
-def test_an_approval_counts_from_its_delay_on(simulator):
-    event = add(simulator, notice=900, approval_delay=45)
-    simulator.time.go_on(10)
-    simulator.approve("web-0", event)
-    assert watched(simulator, event, 60) == {"Scheduled": 54, "Started": 59}
-    assert simulator.event(event)["started_by"] == "approval"
-    assert moments(simulator, event) == {"created": 0, "approved": 10, "started": 55}
-
-
-def test_the_deadline_comes_before_a_long_delay(simulator):
-    event = add(simulator, notice=30, approval_delay=45)
-    simulator.approve("web-0", event)
-    assert watched(simulator, event, 60) == {"Scheduled": 29, "Started": 59}
-    assert simulator.event(event)["started_by"] == "deadline"
-
-
-def test_a_start_at_the_deadline_is_by_the_deadline(simulator):
-    event = add(simulator, notice=30, approval_delay=30)
-    simulator.approve("web-0", event)
-    simulator.time.go_on(30)
-    assert simulator.event(event)["started_by"] == "deadline"
-
-
-def test_an_approval_is_not_undone_by_a_second(simulator):
-    event = add(simulator, approval_delay=100)
+def test_an_approval_is_not_undone_by_a_second_and_none_counts_for_what_has_started(simulator):
+    event, other = add(simulator, approval_delay=100), add(simulator, status="Started")
     simulator.approve("web-0", event)
     simulator.time.go_on(50)
-    simulator.approve("web-1", event)
+    simulator.approve("web-1", event, other)
     assert simulator.event(event)["approved_by"] == "web-0"
+    assert not simulator.event(other)["approved"]
     assert [entry["approved"] for entry in simulator.log()] == [[event], []]
     assert watched(simulator, event, 120) == {"Scheduled": 99, "Started": 119}
-
-
-def test_what_has_started_is_not_approved_any_more(simulator):
-    event = add(simulator, status="Started")
-    simulator.approve("web-0", event)
-    assert not simulator.event(event)["approved"]
 
 
 def test_at_another_speed(start):
@@ -125,19 +100,15 @@ def test_at_another_speed(start):
     assert watched(simulator, event, 3, step=0.25) == {"Scheduled": 1.25, "Started": 1.75, "Finished": 2.75}
 
 
-def test_what_was_due_long_ago_is_told_in_the_order_of_its_time(simulator):
+def test_what_was_due_long_ago_is_recorded_in_the_order_of_its_time_and_then_of_its_making(simulator):
     slow = add(simulator, id="slow", notice=100, dwell=200)
     quick = add(simulator, id="quick", notice=150, dwell=20)
-    simulator.time.go_on(1000)
-    told = [(change["event"], change["change"]) for change in simulator.changes()]
-    assert told[2:] == [(slow, "started"), (quick, "started"), (quick, "finished"), (slow, "finished")]
-
-
-def test_what_is_due_together_comes_in_the_order_in_which_it_was_made(simulator):
     for name in ("b", "a", "c"):
-        add(simulator, id=name, notice=100)
-    simulator.time.go_on(100)
-    assert [change["event"] for change in simulator.changes()[3:]] == ["b", "a", "c"]
+        add(simulator, id=name, notice=400)
+    simulator.time.go_on(500)
+    recorded = [(change["event"], change["change"]) for change in simulator.changes()][5:]
+    assert recorded[:4] == [(slow, "started"), (quick, "started"), (quick, "finished"), (slow, "finished")]
+    assert recorded[4:] == [("b", "started"), ("a", "started"), ("c", "started")]
 
 
 def test_an_event_that_starts_late_dwells_from_when_it_was_due(simulator):
@@ -148,58 +119,42 @@ def test_an_event_that_starts_late_dwells_from_when_it_was_due(simulator):
     assert status(simulator, event) == "Finished"
 
 
-def test_an_event_made_while_others_were_overdue_begins_now(simulator):
-    """What is due in the past of the last look is settled at that look, never before it."""
-    simulator.time.go_on(100)
-    event = add(simulator, notice=10)
-    assert moments(simulator, event) == {"created": 100}
-    assert watched(simulator, event, 120) == {"Scheduled": 109, "Started": 119}
-
-
-def test_rescheduled_to_the_past_it_starts_at_once(simulator):
-    event = add(simulator, notice=100)
-    simulator.time.go_on(50)
-    simulator.call("POST", f"/events/{event}/reschedule", {"notice": 0})
-    assert status(simulator, event) == "Started"
+# Changes by hand.
 
 
 def test_rescheduled(simulator):
     event = add(simulator, notice=100)
     simulator.time.go_on(50)
-    told = simulator.call("POST", f"/events/{event}/reschedule", {"notice": 70})
-    assert told["not_before"] == simulator.time.time() + 70
-    assert watched(simulator, event, 200) == {"Scheduled": 119, "Started": 199}
+    view = simulator.call("POST", f"/events/{event}/reschedule", {"notice": 70})
+    assert view["not_before"] == simulator.time.time() + 70
+    assert watched(simulator, event, 119) == {"Scheduled": 118}
+    simulator.call("POST", f"/events/{event}/reschedule", {"notice": 0})
+    assert status(simulator, event) == "Started"
 
 
-@pytest.mark.parametrize(("later", "notice"), [(0, 3600), (0, 299), (0, 901), (100, 199), (100, 801)])
-def test_a_terminate_can_not_be_rescheduled_beyond_what_a_scale_set_allows(simulator, later, notice):
+@pytest.mark.parametrize(
+    ("later", "notice", "is_allowed"),
+    [
+        (0, 299, False), (0, 300, True), (0, 900, True), (0, 901, False), (0, 3600, False),
+        (100, 199, False), (100, 200, True), (100, 800, True), (100, 801, False),
+    ],
+)  # fmt: skip
+def test_a_terminate_is_rescheduled_within_what_a_scale_set_allows(simulator, later, notice, is_allowed):
     event = add(simulator, type="Terminate")
     simulator.time.go_on(later)
-    told = simulator.told("POST", f"/events/{event}/reschedule", {"notice": notice})
-    assert told.status == 400
-    assert told.json["error"].endswith(f"of a Terminate event must be 300 to 900 seconds, not {later + notice}")
+    answer = simulator.told("POST", f"/events/{event}/reschedule", {"notice": notice})
+    if is_allowed:
+        assert answer.json["not_before"] == simulator.time.time() + notice
+        return
+    assert answer.status == 400
+    assert answer.json["error"].endswith(f"of a Terminate event must be 300 to 900 seconds, not {later + notice}")
     assert [change["change"] for change in simulator.changes()] == ["created"]
     assert simulator.event(event)["not_before"] == simulator.time.time() - later + 300
 
 
-@pytest.mark.parametrize(("later", "notice"), [(0, 300), (0, 900), (100, 200), (100, 800)])
-def test_a_terminate_is_rescheduled_within_that(simulator, later, notice):
-    event = add(simulator, type="Terminate")
-    simulator.time.go_on(later)
-    told = simulator.call("POST", f"/events/{event}/reschedule", {"notice": notice})
-    assert told["not_before"] == simulator.time.time() + notice
-
-
-def test_started_by_hand_it_dwells_from_now(simulator):
-    event = add(simulator, notice=100, dwell=10)
-    simulator.time.go_on(50)
-    assert simulator.start(event)["started_by"] == "direct"
-    assert [change["change"] for change in simulator.changes()] == ["created", "started"]
-    assert watched(simulator, event, 70) == {"Started": 59, "Finished": 69}
-
-
-def test_what_is_planned_is_made_and_started_by_hand(simulator):
-    event = add(simulator, after=100, dwell=10)
+@pytest.mark.parametrize("planned", [{"notice": 100}, {"after": 100}])
+def test_started_by_hand_it_dwells_from_now(simulator, planned):
+    event = add(simulator, dwell=10, **planned)
     simulator.time.go_on(50)
     assert simulator.start(event)["started_by"] == "direct"
     assert [change["change"] for change in simulator.changes()] == ["created", "started"]
@@ -207,14 +162,16 @@ def test_what_is_planned_is_made_and_started_by_hand(simulator):
 
 
 def test_what_is_planned_can_be_cancelled_and_never_shows(simulator):
-    event = add(simulator, after=100)
-    simulator.cancel(event)
+    simulator.cancel(add(simulator, after=100))
     simulator.time.go_on(200)
     assert [change["change"] for change in simulator.changes()] == ["cancelled"]
     assert simulator.document("web-0")["Events"] == []
 
 
-def test_each_change_is_told_once_with_all_about_it(simulator):
+# What is recorded.
+
+
+def test_each_change_is_recorded_once_with_all_about_it(simulator):
     simulator.document("web-0")
     event = add(simulator, id="A", notice=90, approval_delay=5)
     simulator.time.go_on(2)
@@ -234,19 +191,21 @@ def test_each_change_is_told_once_with_all_about_it(simulator):
 def test_what_goes_straight_to_started_is_one_change_of_the_list(simulator):
     simulator.document("web-0")
     add(simulator, status="Started")
-    told = [(change["change"], change["cause"], change["incarnation"]) for change in simulator.changes()]
-    assert told == [("created", None, 2), ("started", "direct", 2)]
+    recorded = [(change["change"], change["cause"], change["incarnation"]) for change in simulator.changes()]
+    assert recorded == [("created", None, 2), ("started", "direct", 2)]
     assert simulator.document("web-0")["DocumentIncarnation"] == 2
 
 
-def test_the_cause_of_an_approval_elsewhere_is_who_approved(simulator):
+@pytest.mark.parametrize(("body", "by"), [({}, "portal"), ({"by": "arm"}, "arm")])
+def test_the_cause_of_an_approval_elsewhere_is_who_approved(simulator, body, by):
     event = add(simulator)
-    simulator.approve_elsewhere(event, by="arm")
-    told = [(change["change"], change["cause"], change["vm"]) for change in simulator.changes()]
-    assert told == [("created", None, None), ("approved", "arm", None), ("started", "approval", None)]
+    assert simulator.approve_elsewhere(event, **body)["approved_by"] == by
+    recorded = [(change["change"], change["cause"], change["vm"]) for change in simulator.changes()]
+    assert recorded == [("created", None, None), ("approved", by, None), ("started", "approval", None)]
+    assert simulator.state()["groups"][0]["service"] == "off"
 
 
-# Who waits for nobody.
+# What starts at once.
 
 AUTO = {
     "groups": {"web": {"auto_approve": ["Reboot", "Freeze"]}},
@@ -291,68 +250,49 @@ def test_while_the_service_is_off_users_and_deletions_wait_for_nobody(start, kin
     assert status(simulator, add(simulator, type=kind, source=source)) == expected
 
 
-def test_they_wait_where_that_is_set(simulator):
-    assert status(simulator, add(simulator, source="User")) == "Scheduled"
+# Approved deletions wait for those that are pending.
 
 
-# Terminate: whose deletion is approved waits for those that are pending.
+@pytest.mark.parametrize(("first", "second", "at"), [(300, 900, 300), (900, 300, 300), (900, 400, 400)])
+def test_an_approved_deletion_waits_for_a_pending_one_until_one_of_them_is_due(pool, first, second, at):
+    add(pool, "pool_0", type="Terminate", notice=first)
+    event = add(pool, "pool_1", type="Terminate", notice=second)
+    pool.approve("pool_0", event)
+    assert watched(pool, event, 500) == {"Scheduled": at - 1, "Started": 499}
 
 
-def test_an_approved_deletion_waits_until_the_last_pending_one_is_due(start):
-    simulator = start(POOL)
-    first = add(simulator, "pool_0", type="Terminate", notice=300)
-    second = add(simulator, "pool_1", type="Terminate", notice=900)
-    simulator.approve("pool_0", second)
-    assert watched(simulator, second, 400) == {"Scheduled": 299, "Started": 399}
-    assert moments(simulator, first)["started"] == moments(simulator, second)["started"] == 300
-
-
-def test_an_approved_deletion_starts_when_the_last_is_approved(start):
-    simulator = start(POOL)
-    ids = [add(simulator, "pool_0", type="Terminate", notice=900) for _time in range(3)]
+def test_an_approved_deletion_starts_when_the_last_is_approved_or_cancelled(pool):
+    ids = [add(pool, "pool_0", type="Terminate", notice=900) for _time in range(3)]
     for number, event in enumerate(ids):
-        assert [status(simulator, other) for other in ids] == ["Scheduled"] * 3
-        simulator.approve("pool_0", event)
-        simulator.time.go_on(10 * number)
-    assert [moments(simulator, event)["started"] for event in ids] == [10, 10, 10]
+        assert [status(pool, other) for other in ids] == ["Scheduled"] * 3
+        pool.time.go_on(5 * number)
+        pool.approve("pool_0", event)
+    assert [moments(pool, event)["started"] for event in ids] == [15, 15, 15]
+    last, event = add(pool, "pool_0", type="Terminate"), add(pool, "pool_1", type="Terminate")
+    pool.approve("pool_0", event)
+    assert status(pool, event) == "Scheduled"
+    pool.cancel(last)
+    assert status(pool, event) == "Started"
 
 
-def test_an_approved_deletion_waits_for_its_own_delay_too(start):
-    simulator = start(POOL)
-    event = add(simulator, "pool_0", type="Terminate", notice=900, approval_delay=40)
-    simulator.approve("pool_0", event)
-    assert watched(simulator, event, 60) == {"Scheduled": 39, "Started": 59}
-
-
-def test_it_waits_for_no_other_type_no_other_group_and_nothing_that_is_not_scheduled(start):
-    simulator = start(POOL)
+def test_it_waits_for_no_other_type_no_other_group_and_nothing_that_is_not_scheduled(pool):
     for kind in ("Reboot", "Preempt", "Zap"):
-        add(simulator, "pool_1", type=kind, notice=900)
-    add(simulator, "other_0", type="Terminate", notice=900)
-    add(simulator, "pool_1", type="Terminate", after=1000)
-    event = add(simulator, "pool_0", type="Terminate", notice=900)
-    simulator.approve("pool_0", event)
-    assert status(simulator, event) == "Started"
-
-
-def test_it_does_not_wait_for_one_that_has_started(start):
-    simulator = start(POOL)
-    add(simulator, "pool_1", type="Terminate", status="Started", notice=900, dwell=900)
-    event = add(simulator, "pool_0", type="Terminate", notice=900)
-    simulator.approve("pool_0", event)
-    assert status(simulator, event) == "Started"
+        add(pool, "pool_1", type=kind, notice=900)
+    add(pool, "other_0", type="Terminate", notice=900)
+    add(pool, "pool_1", type="Terminate", after=1000)
+    add(pool, "pool_1", type="Terminate", status="Started", notice=900, dwell=900)
+    event = add(pool, "pool_0", type="Terminate", notice=900)
+    pool.approve("pool_0", event)
+    assert status(pool, event) == "Started"
 
 
 @pytest.mark.parametrize("kind", ["Reboot", "Preempt", "Zap"])
-def test_other_types_do_not_wait_for_a_deletion(start, kind):
-    simulator = start(POOL)
-    add(simulator, "pool_1", type="Terminate", notice=900)
-    event = add(simulator, "pool_0", type=kind, notice=900)
-    simulator.approve("pool_0", event)
-    assert status(simulator, event) == "Started"
+def test_other_types_do_not_wait_for_a_deletion(pool, kind):
+    add(pool, "pool_1", type="Terminate", notice=900)
+    event = add(pool, "pool_0", type=kind, notice=900)
+    pool.approve("pool_0", event)
+    assert status(pool, event) == "Started"
 
-
-# Whatever the order of things.
 
 EVENTS = st.lists(
     st.fixed_dictionaries(
