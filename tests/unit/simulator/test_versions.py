@@ -98,7 +98,8 @@ def test_what_does_not_exist_is_not_found_documented(simulator, path):
 
 
 @pytest.mark.parametrize(
-    ("path", "methods"), [(EVENTS, ["PUT", "DELETE", "PATCH", "HEAD"]), *((path, ["POST", "PUT"]) for path in PATHS[1:])]
+    ("path", "methods"),
+    [(EVENTS, ["PUT", "DELETE", "PATCH", "HEAD"]), *((path, ["POST", "PUT"]) for path in PATHS[1:])],
 )
 def test_another_method_is_not_allowed_documented(simulator, path, methods):
     """So an approval can not be taken back."""

@@ -243,7 +243,9 @@ def test_html(simulator, more, status):
     assert given.body.startswith(b"<!DOCTYPE html>\n<html>")
 
 
-@pytest.mark.parametrize(("more", "location"), [({}, "http://login.invalid/"), ({"location": "http://x/"}, "http://x/")])
+@pytest.mark.parametrize(
+    ("more", "location"), [({}, "http://login.invalid/"), ({"location": "http://x/"}, "http://x/")]
+)
 def test_where_a_redirect_leads(simulator, more, location):
     assert answer(simulator, kind="redirect", **more).headers["location"] == location
 

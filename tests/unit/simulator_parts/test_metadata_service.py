@@ -1,17 +1,26 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a VM hears at its metadata address, rule by rule and in their order."""
+"""What a VM receives at its metadata address, rule by rule and in their order; the limit; the log."""
 
 from __future__ import annotations
 
+import json
+import types
+
 import pytest
+from simulator_inside import a_request, part
 from simulator_process import EVENTS_PATH, METADATA
 
 EVENTS = f"{EVENTS_PATH}?api-version=2020-07-01"
 PREVIEW = f"{EVENTS_PATH}?api-version=2017-03-01"
 INSTANCE = "/metadata/instance?api-version=2021-02-01"
 VERSIONS = "/metadata/versions"
+HEADER = (400, "Bad request. Required metadata header not specified")
+FORWARDED = (400, "Bad request. Requests with the header X-Forwarded-For are not allowed")
+NOT_FOUND = (404, "API is not found")
+TWICE = (400, {"error": "Bad request. Duplicate query parameters are not allowed"})
+rules = part("request_rules")
 
 
 def heard(simulator, path, method="GET", **more):
@@ -24,9 +33,99 @@ def text(simulator, below):
     return answer.body.decode() if answer.status == 200 else answer.status
 
 
-HEADER = (400, "Bad request. Required metadata header not specified")
-FORWARDED = (400, "Bad request. Requests with the header X-Forwarded-For are not allowed")
-NOT_FOUND = (404, "API is not found")
+def refusal(call, *arguments):
+    with pytest.raises(rules.RefusedError) as error:
+        call(*arguments)
+    response = error.value.response
+    assert json.loads(response.body)["error"] == str(error.value)
+    return response.status, json.loads(response.body)
+
+
+# Requests.
+
+
+@pytest.mark.parametrize(
+    ("path", "area"),
+    [
+        ("/metadata/scheduledevents", "scheduledevents"),
+        ("/Metadata/ScheduledEvents/", "scheduledevents"),
+        ("//metadata//scheduledevents", "scheduledevents"),
+        ("/metadata/%73cheduledevents", "scheduledevents"),
+        ("/metadata/scheduledevents/x", None),
+        ("/metadata/versions", "versions"),
+        ("/metadata/versions/x", None),
+        ("/metadata/instance", "instance"),
+        ("/metadata/instance/compute/name", "instance"),
+        ("/metadata/instances", None),
+        ("/other/instance", None),
+        ("/metadata", None),
+        ("/scheduledevents", None),
+        ("", None),
+    ],
+)
+def test_which_part_of_the_service_a_path_belongs_to(path, area):
+    assert rules.area_of(path) == area
+
+
+def test_a_path_is_its_words():
+    assert rules.path_words("/a//b%20c/%2F/") == ["a", "b c", "/"]
+
+
+def test_names_of_a_query_are_in_lower_case_and_stand_once_and_values_are_as_they_are():
+    assert rules.query_of(a_request("GET", "/x?API-Version=A&b=&C=D%20e&d=A")) == {
+        "api-version": "A", "b": "", "c": "D e", "d": "A",
+    }  # fmt: skip
+    for query in ("a=1&a=2", "a=1&A=1", "b=1&a=1&b=1"):
+        assert refusal(rules.query_of, a_request("GET", f"/x?{query}")) == TWICE
+
+
+def test_a_version_is_given_back_and_another_is_refused_and_the_newest_three_are_named():
+    assert rules.demand_version({"api-version": "b"}, ["a", "b", "c"]) == "b"
+    for query in ({}, {"api-version": ""}, {"api-version": "d"}):
+        assert refusal(rules.demand_version, query, ["a", "b"]) == (
+            400,
+            {
+                "error": "Bad request. api-version is invalid or was not specified in the request. "
+                "For more information refer to aka.ms/azureimds",
+                "newest-versions": ["2025-04-07", "2024-07-17", "2024-03-15"],
+            },
+        )
+
+
+def test_metadata_true_and_nothing_else():
+    for value in ("true", "TRUE", " true "):
+        rules.demand_metadata_header(a_request("GET", "/x", headers={"metadata": value}))
+    for headers in ({}, {"Metadata": ""}, {"Metadata": "false"}, {"Metadata": "truest"}):
+        request = a_request("GET", "/x", headers=headers)
+        assert refusal(rules.demand_metadata_header, request) == (HEADER[0], {"error": HEADER[1]})
+
+
+def test_a_method_is_one_of_those_allowed_and_what_is_not_there_is_named():
+    rules.demand_method(a_request("POST", "/x"), "GET", "POST")
+    refused = {"error": 'Http method is not allowed: Path = "/x", Method = "PUT"'}
+    assert refusal(rules.demand_method, a_request("PUT", "/x"), "GET", "POST") == (405, refused)
+    problem = rules.not_found(a_request("PUT", "/x"))
+    assert (problem.response.status, str(problem)) == (404, 'API is not found: Path = "/x", Method = "PUT"')
+
+
+def test_an_approval_names_events():
+    assert rules.start_requests(b'{"StartRequests": [{"EventId": "A"}, {"EventId": "b", "x": 1}]}') == ["A", "b"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"\xff", b"{", b"7", b"[]", b"{}", b'{"StartRequests": []}', b'{"StartRequests": 7}',
+        b'{"StartRequests": [7]}', b'{"StartRequests": [{}]}', b'{"StartRequests": [{"EventId": ""}]}',
+        b'{"StartRequests": [{"EventId": 7}]}', b'{"StartRequests": [{"EventId": "A"}, {"EventId": ""}]}',
+        b'{"StartRequests": null}', b'{"StartRequests": {}}', b'{"StartRequests": ["A"]}',
+    ],
+)  # fmt: skip
+def test_what_is_no_approval(body):
+    assert refusal(rules.start_requests, body) == (400, {"error": "Bad request. The payload is malformed"})
+
+
+# Answers.
 
 
 @pytest.mark.parametrize("path", [EVENTS, INSTANCE, VERSIONS, EVENTS_PATH, f"{EVENTS_PATH}?api-version=2017-08-01"])
@@ -66,33 +165,34 @@ def test_the_versions_that_events_have_are_those_that_are_set(start):
     assert simulator.approve("web-0", "x", version="2020-07-01").status == 400
 
 
-def test_all_versions_of_instances_are_told(simulator):
-    told = simulator.ask("web-0", VERSIONS).json
-    assert list(told) == ["apiVersions"]
-    assert (len(told["apiVersions"]), told["apiVersions"][0], told["apiVersions"][-1]) == (
-        35,
-        "2017-03-01",
-        "2025-04-07",
-    )
+def test_all_versions_of_instances_are_listed(simulator):
+    listed = simulator.ask("web-0", VERSIONS).json
+    assert list(listed) == ["apiVersions"]
+    versions = listed["apiVersions"]
+    assert (len(versions), versions[0], versions[-1]) == (35, "2017-03-01", "2025-04-07")
 
 
 @pytest.mark.parametrize(
-    ("form", "status"),
-    [("", 400), ("&format=json", 400), ("&format=text", 200), ("&format=TEXT", 200), ("&format=x", 400)],
+    ("form", "leaf", "branch"),
+    [
+        ("", 400, 200),
+        ("&format=json", 400, 200),
+        ("&format=JSON", 400, 200),
+        ("&format=text", 200, 200),
+        ("&format=TEXT", 200, 200),
+        ("&format=", 400, 400),
+        ("&format=x", 400, 400),
+        ("&format=Zext", 400, 400),
+    ],
 )
-def test_a_leaf_is_a_text(simulator, form, status):
-    answer = simulator.ask("web-0", f"/metadata/instance/compute/name?api-version=2021-02-01{form}")
-    assert answer.status == status
-    if status == 200:
-        assert (answer.body, answer.headers["content-type"]) == (b"web-0", "text/plain; charset=utf-8")
-
-
-@pytest.mark.parametrize("form", ["json", "JSON", "text", "Text", "xml", "", "Zext"])
-def test_a_branch_is_json_or_a_list_of_what_is_below(simulator, form):
-    answer = simulator.ask("web-0", f"{INSTANCE}&format={form}")
-    assert answer.status == (200 if form.lower() in ("json", "text") else 400)
-    if form.lower() == "json":
-        assert list(answer.json) == ["compute", "network"]
+def test_a_leaf_is_a_text_and_a_branch_is_json_or_a_list_of_what_is_below(simulator, form, leaf, branch):
+    name = simulator.ask("web-0", f"/metadata/instance/compute/name?api-version=2021-02-01{form}")
+    everything = simulator.ask("web-0", INSTANCE + form)
+    assert (name.status, everything.status) == (leaf, branch)
+    if leaf == 200:
+        assert (name.body, name.headers["content-type"]) == (b"web-0", "text/plain; charset=utf-8")
+    elif branch == 200:
+        assert list(everything.json) == ["compute", "network"]
 
 
 @pytest.mark.parametrize(
@@ -127,15 +227,51 @@ def test_a_list_shows_as_many_as_it_has(start):
     assert simulator.ask("web-0", "/metadata/instance/compute/publicKeys?api-version=2021-02-01").json == keys
 
 
-def test_reading_gives_a_document_with_its_number_first(simulator):
+def test_the_bodies_of_reading_and_approving(simulator):
     assert simulator.read("web-0").body == b'{"DocumentIncarnation":1,"Events":[]}'
-
-
-def test_an_approval_has_an_empty_answer(simulator):
     event = simulator.add_event(type="Reboot", resources=["web-0"])["id"]
-    answer = simulator.approve("web-0", event)
-    assert (answer.status, answer.body) == (200, b"")
+    assert simulator.approve("web-0", event)[::2] == (200, b"")
     assert simulator.ask("web-0", EVENTS, "POST", "{").status == 400
+
+
+# So many requests in any one second.
+
+
+@pytest.fixture
+def allowed(driven):
+    """A function that returns whether each of so many requests of a VM is allowed, two a second."""
+    limit = part("rate_limit").RateLimit(2)
+    vms = {name: types.SimpleNamespace(key=name) for name in "ab"}
+
+    def ask(names, reset=False):
+        if reset:
+            limit.reset()
+        return "".join("-+"[not limit.is_exceeded_by(vms[name])] for name in names)
+
+    return ask
+
+
+def test_so_many_are_allowed_for_each_vm_until_a_reset(allowed):
+    assert allowed("aabaabb") == "+++--+-"
+    assert allowed("abb", reset=True) == "+++"
+
+
+@pytest.mark.parametrize("uptime", [0.5, 5000])
+def test_a_request_counts_for_one_second_and_one_that_was_turned_away_does_not(allowed, driven, uptime):
+    """Also soon after the machine has been started."""
+    driven.go_on(uptime - driven.monotonic())
+    asked = [(0, "a"), (0.5, "a"), (0.499, "aa"), (0.001, "aa"), (0.5, "aa"), (1.5, "aaa"), (1, "aaa")]
+    seen = []
+    for seconds, names in asked:
+        driven.go_on(seconds)
+        seen.append(allowed(names))
+    assert seen == ["+", "+", "--", "+-", "+-", "++-", "++-"]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(0, 400), (1, 1), (300, 300)])
+def test_other_limits(driven, most, expected):
+    limit = part("rate_limit").RateLimit(most)
+    assert [limit.is_exceeded_by(types.SimpleNamespace(key="a")) for _time in range(400)].count(False) == expected
 
 
 def test_too_many_requests_are_turned_away_unread_and_counted_under_faults_too(start):
@@ -149,7 +285,10 @@ def test_too_many_requests_are_turned_away_unread_and_counted_under_faults_too(s
     assert [entry["status"] for entry in simulator.log()] == [500, 200, 429, 429]
 
 
-def test_the_log_tells_each_request_and_its_answer(simulator):
+# The log.
+
+
+def test_the_log_holds_each_request_and_its_answer(simulator):
     simulator.ask("web-1", "/nothing?x=1", "POST", b"\xffx", headers={"A": "b"})
     simulator.time.go_on(2)
     simulator.fault(kind="slow", delay=3)
@@ -172,11 +311,18 @@ def test_the_log_tells_each_request_and_its_answer(simulator):
     }
     assert (second["seq"], second["time"], second["answered"]) == (2, 1_800_000_002, 1_800_000_005)
     assert (second["fault"], second["status"]) == ("slow", 200)
-
-
-def test_the_log_counts_on_when_it_was_emptied(simulator):
-    simulator.read("web-0")
     simulator.clear_log()
     assert simulator.log() == []
     simulator.read("web-0")
-    assert [entry["seq"] for entry in simulator.log()] == [2]
+    assert [entry["seq"] for entry in simulator.log()] == [3]
+
+
+def test_the_log_keeps_so_many_and_who_reads_it_has_a_copy(driven):
+    log = part("request_log").RequestLog(longest=3)
+    for _time in range(5):
+        entry = log.begin(types.SimpleNamespace(key="web-0"), a_request("GET", "/"))
+    seen = log.entries()
+    assert [entry["seq"] for entry in seen] == [3, 4, 5]
+    entry["status"] = 200
+    assert (seen[-1]["status"], log.entries()[-1]["status"]) == (None, 200)
+    assert part("request_log").RequestLog()._entries.maxlen == 200_000

@@ -336,7 +336,9 @@ def test_the_index(simulator):
         ("DELETE", "/faults/9", None, 404, "there is no fault 9"),
     ],
 )
-def test_a_mistake_is_answered_with_a_sentence_and_no_listener_is_looked_after(simulator, method, path, body, status, sentence):
+def test_a_mistake_is_answered_with_a_sentence_and_no_listener_is_looked_after(
+    simulator, method, path, body, status, sentence
+):
     answer = simulator.told(method, path, body)
     assert (answer.status, simulator.synced) == (status, 0)
     assert answer.json["error"].startswith(sentence)
