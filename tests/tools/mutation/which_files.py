@@ -53,8 +53,8 @@ PURE_TESTS = {
     f"{PURE}/_watch": "tests/unit/watch",
     f"{PURE}/_words.py": "tests/unit/waves tests/unit/plan tests/unit/check",
 }
-# First the tests of its parts, in milliseconds; what they leave goes to those that talk to its process.
-SIMULATOR_TESTS = "tests/unit/simulator_parts, tests/unit/simulator"
+# In its own process and at a time that the tests drive; those over HTTP are no guard of the rules.
+SIMULATOR_TESTS = "tests/unit/simulator_parts"
 # What only says how it looks, or starts the program, is left out.
 NO_RULES = ("__init__.py", "__main__.py", "command_line.py", "program.py", "listening_sockets.py", "network.py")
 

@@ -1,11 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an event does to its VMs, how long, and who notices."""
+"""What an event does to its VMs, how long, and who notices: clients, and the user's commands."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import types
+
 import pytest
+from patience import wait_until
 from simulator_inside import NoAnswer, part
 
 impact_of = part("impact").impact_of
@@ -52,28 +57,18 @@ def test_kind_and_length(event, impact):
     assert impact_of(*event) == impact
 
 
-@pytest.mark.parametrize(("kind", "seconds"), [("Reboot", 60), ("Redeploy", 120)])
-def test_a_vm_is_down_to_the_second(fleet, kind, seconds):
-    started(fleet, type=kind)
-    assert impacts(fleet) == ["down", None]
-    fleet.time.go_on(seconds - 0.001)
+def test_a_vm_is_down_from_the_start_of_the_event_to_the_second(fleet):
+    event = fleet.add_event(type="Reboot", resources=["web-0"])["id"]
+    assert (impacts(fleet), fleet.world.silent_vms()) == ([None, None], set())
+    fleet.start(event)
+    fleet.time.go_on(59.999)
     assert impacts(fleet) == ["down", None]
     with pytest.raises(NoAnswer):
         fleet.read("web-0")
+    assert fleet.time.waits == []
     fleet.time.go_on(0.001)
     assert impacts(fleet) == [None, None]
     assert fleet.read("web-0").status == 200
-
-
-def test_nothing_strikes_before_the_event_starts(fleet):
-    fleet.add_event(type="Reboot", resources=["web-0"])
-    assert impacts(fleet) == [None, None]
-    assert fleet.world.silent_vms() == set()
-
-
-def test_nothing_strikes_when_the_event_was_ended_by_hand(fleet):
-    fleet.finish(started(fleet, type="Reboot"))
-    assert impacts(fleet) == [None, None]
 
 
 def test_who_answers_no_connection(fleet):
@@ -91,36 +86,38 @@ def test_who_answers_no_connection(fleet):
 def test_who_is_gone_stays_gone_when_the_event_is_over(fleet):
     started(fleet, type="Terminate")
     fleet.time.go_on(86400)
-    assert impacts(fleet) == ["gone", None]
-    assert fleet.world.silent_vms() == {"web-0"}
+    assert (impacts(fleet), fleet.world.silent_vms()) == (["gone", None], {"web-0"})
     with pytest.raises(NoAnswer):
         fleet.read("web-0")
     assert [entry["impact"] for entry in fleet.log()] == ["gone"]
 
 
-def test_the_harder_of_two_counts(fleet):
+def test_the_harder_of_two_counts_and_none_that_was_ended_by_hand(fleet):
     reboot = started(fleet, type="Reboot")
-    started(fleet, type="Freeze", duration=300)
-    assert impacts(fleet) == ["down", None]
-    fleet.finish(reboot)
-    assert impacts(fleet) == ["frozen", None]
+    freeze = started(fleet, type="Freeze", duration=300)
+    seen = [impacts(fleet)[0]]
+    for event in (reboot, freeze):
+        fleet.finish(event)
+        seen.append(impacts(fleet)[0])
+    assert seen == ["down", "frozen", None]
 
 
 def test_a_switch_turns_it_off_for_good_too(start):
     simulator = start(VMS, impact=False)
     for kind in ("Preempt", "Reboot", "Freeze"):
         started(simulator, type=kind)
-    assert impacts(simulator) == [None, None]
-    assert simulator.world.silent_vms() == set()
+    assert (impacts(simulator), simulator.world.silent_vms()) == ([None, None], set())
     assert simulator.read("web-0").status == 200
 
 
-def test_a_frozen_vm_answers_when_it_goes_on(fleet):
+# Frozen.
+
+
+def test_a_frozen_vm_answers_when_it_goes_on_and_the_others_meanwhile(fleet):
     started(fleet, type="Freeze", duration=9)
-    assert fleet.read("web-0").status == 200
-    assert fleet.time.passed == 9
+    assert [(fleet.read(vm).status, fleet.time.passed) for vm in ("web-1", "web-0")] == [(200, 0), (200, 9)]
     assert fleet.time.waits == [9]
-    assert [(entry["impact"], entry["status"]) for entry in fleet.log()] == [("frozen", 200)]
+    assert [(entry["impact"], entry["status"]) for entry in fleet.log()] == [(None, 200), ("frozen", 200)]
 
 
 def test_two_freezes_are_over_when_the_later_is(fleet):
@@ -132,15 +129,12 @@ def test_two_freezes_are_over_when_the_later_is(fleet):
     assert fleet.time.passed == 13
 
 
-def test_a_freeze_of_other_vms_is_not_waited_for(fleet):
-    started(fleet, type="Freeze", resources=["web-1"], duration=30)
-    assert fleet.read("web-0").status == 200
-    assert fleet.time.waits == []
-
-
-def test_a_wait_ends_when_the_event_is_ended_by_hand(fleet):
+@pytest.mark.parametrize(
+    "action", [lambda fleet, event: fleet.finish(event), lambda fleet, _event: fleet.advance(26)], ids=["end", "jump"]
+)
+def test_a_wait_ends_when_the_event_is_ended_by_hand_or_by_a_jump(fleet, action):
     event = started(fleet, type="Freeze", duration=30)
-    fleet.time.meanwhile(4, lambda: fleet.finish(event))
+    fleet.time.meanwhile(4, lambda: action(fleet, event))
     assert fleet.read("web-0").status == 200
     assert fleet.time.passed == 4
 
@@ -153,20 +147,13 @@ def test_a_frozen_vm_that_goes_down_meanwhile_answers_nobody(fleet):
     assert fleet.time.passed == 4
 
 
-def test_whoever_has_left_meanwhile_is_not_answered_and_nothing_is_done_for_him(fleet):
+def test_nothing_is_done_for_a_client_that_has_left_meanwhile(fleet):
     event = fleet.add_event(type="Reboot", resources=["web-1"])["id"]
     started(fleet, type="Freeze", duration=30)
     with pytest.raises(NoAnswer):
         fleet.approve("web-0", event, client_is_there=lambda: False)
     assert not fleet.event(event)["approved"]
     assert [(entry["impact"], entry["status"], entry["answered"]) for entry in fleet.log()] == [("frozen", None, None)]
-
-
-def test_a_jump_of_the_clock_ends_a_freeze(fleet):
-    started(fleet, type="Freeze", duration=30)
-    fleet.time.meanwhile(10, lambda: fleet.advance(20))
-    assert fleet.read("web-0").status == 200
-    assert fleet.time.passed == 10
 
 
 def test_the_speed_counts_for_the_wait(start):
@@ -176,8 +163,35 @@ def test_the_speed_counts_for_the_wait(start):
     assert simulator.time.passed == 7.5
 
 
-def test_a_vm_that_is_down_is_not_waited_for(fleet):
-    started(fleet, type="Reboot")
-    with pytest.raises(NoAnswer):
-        fleet.read("web-0")
-    assert fleet.time.waits == []
+# The user's commands.
+
+
+def an_event(seconds):
+    return types.SimpleNamespace(
+        id="E",
+        type="Reboot",
+        resources=["web-0", "web-1"],
+        scope=types.SimpleNamespace(name="web"),
+        duration=-1,
+        impact=types.SimpleNamespace(kind="down", seconds=seconds),
+    )
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(60, "60"), (0, "0"), (None, "")])
+def test_a_command_receives_all_about_the_event_and_the_simulator_may_end_meanwhile(
+    tmp_path, monkeypatch, seconds, shown
+):
+    written, before = tmp_path / "stderr", set(threading.enumerate())
+    words = "$SIM_EVENT_ID $SIM_EVENT_TYPE $SIM_EVENT_CHANGE $SIM_RESOURCES $SIM_GROUP $SIM_DURATION $SIM_IMPACT"
+    # It has nothing to read, and its output is where the simulator writes what goes wrong.
+    command = f'cat; until [ -e "{tmp_path}/go" ]; do sleep 0.01; done; echo "{words} <$SIM_IMPACT_SECONDS>"'
+    with written.open("w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        run = part("hooks").hook_runner({"started": command, "finished": None})
+        for change in ("finished", "created", "started"):
+            run(an_event(seconds), change)
+        (waits,) = set(threading.enumerate()) - before
+        assert waits.daemon
+        (tmp_path / "go").touch()
+        wait_until(lambda: written.read_text().endswith("\n"), written.read_text)
+    assert written.read_text() == f"E Reboot started web-0,web-1 web -1 down <{shown}>\n"
