@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program: its start-up lines, its errors, its end."""
+"""The program: its start-up lines, its errors, its end; and the guide that describes it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from pathlib import Path
 
 import pytest
 from patience import wait_until
+from simulator_inside import part
 from simulator_process import PROGRAM, Simulator, SimulatorControl
 
 pytestmark = pytest.mark.rest
 MINIMAL = {"vms": [{"name": "a"}]}
+TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES", "SETTING_RULES"]
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROGRAM.glob("*.py")))
+GUIDE = (PROGRAM.parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
 
 
 def pythons():
@@ -174,3 +178,34 @@ def test_a_port_in_use_is_one_sentence_and_exit_code_2():
     assert ended.stderr == (
         f"metadata_simulator: cannot listen on 127.0.0.1 port {port} for VM a: Address already in use\n"
     )
+
+
+# The guide.
+
+
+def names_after(pattern, text):
+    return set(re.findall(pattern, text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_guide_names_all_that_the_program_knows(table):
+    body = re.search(rf"^{table} = (.*?)^[}})]", SOURCE, re.MULTILINE | re.DOTALL).group(1)
+    names = names_after(r'^    "([a-z_0-9]+)":', body) if "{" in body[:2] else names_after(r'"([a-z_0-9]+)"', body)
+    assert len(names) > 4
+    assert {name for name in names if f"`{name}`" not in GUIDE} == set()
+
+
+def test_the_guide_names_every_option_and_endpoint():
+    options = names_after(r'add_argument\(\s*"(--[a-z-]+)"', SOURCE)
+    endpoints = {path.strip("^$") for path in names_after(r'\("(?:GET|POST|DELETE)", r"\^(/[a-z]+)\$"', SOURCE)}
+    assert len(options) > 10
+    assert len(endpoints) > 5
+    assert {word for word in options | endpoints if word not in GUIDE} == set()
+
+
+def test_the_guide_has_a_line_for_each_difference_of_the_profiles():
+    table = re.search(r"\| setting \| `azure` \| `quick` \|.*?\n\n", GUIDE, re.DOTALL).group(0)
+    lines = re.findall(r"^\| `(\w+)` \| `(.*?)`.*? \| `(.*?)`.*? \|$", table, re.MULTILINE)
+    azure, quick = (part("settings").PROFILES[name] for name in ("azure", "quick"))
+    differences = {name: (azure[name], quick[name]) for name in azure if azure[name] != quick[name]}
+    assert {name: (json.loads(first), json.loads(second)) for name, first, second in lines} == differences
