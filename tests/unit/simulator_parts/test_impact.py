@@ -33,26 +33,15 @@ def started(simulator, **event):
 @pytest.mark.parametrize(
     ("event", "impact"),
     [
-        (("Freeze", 9, 600), ("frozen", 9)),
-        (("Freeze", 9, 4), ("frozen", 4)),
-        (("Freeze", 0, 600), ("frozen", 0)),
-        (("Freeze", 1, 600), ("frozen", 1)),
-        (("Freeze", -1, 600), ("frozen", 5)),
-        (("Freeze", -1, 3), ("frozen", 3)),
-        (("Reboot", -1, 600), ("down", 60)),
-        (("Reboot", 7, 600), ("down", 60)),
-        (("Reboot", -1, 59), ("down", 59)),
-        (("Redeploy", -1, 600), ("down", 120)),
-        (("Zap", -1, 600), ("down", 0)),
-        (("Abandon", 30, 600), ("down", 0)),
-        (("Preempt", -1, 600), ("gone", None)),
-        (("Terminate", 7, 600), ("gone", None)),
-        (("Reboot", -1, 600, 7), ("down", 7)),
-        (("Reboot", -1, 600, 0), ("down", 0)),
-        (("Freeze", 9, 600, 30), ("frozen", 30)),
-        (("Preempt", -1, 600, 30), ("gone", None)),
+        (("Freeze", 9, 600), ("frozen", 9)), (("Freeze", 9, 4), ("frozen", 4)), (("Freeze", 0, 600), ("frozen", 0)),
+        (("Freeze", 1, 600), ("frozen", 1)), (("Freeze", -1, 600), ("frozen", 5)), (("Freeze", -1, 3), ("frozen", 3)),
+        (("Reboot", -1, 600), ("down", 60)), (("Reboot", 7, 600), ("down", 60)), (("Reboot", -1, 59), ("down", 59)),
+        (("Redeploy", -1, 600), ("down", 120)), (("Zap", -1, 600), ("down", 0)), (("Abandon", 30, 600), ("down", 0)),
+        (("Preempt", -1, 600), ("gone", None)), (("Terminate", 7, 600), ("gone", None)),
+        (("Reboot", -1, 600, 7), ("down", 7)), (("Reboot", -1, 600, 0), ("down", 0)),
+        (("Freeze", 9, 600, 30), ("frozen", 30)), (("Preempt", -1, 600, 30), ("gone", None)),
     ],
-)
+)  # fmt: skip
 def test_kind_and_length(event, impact):
     assert impact_of(*event) == impact
 
@@ -167,13 +156,9 @@ def test_the_speed_counts_for_the_wait(start):
 
 
 def an_event(seconds):
+    scope, impact = types.SimpleNamespace(name="web"), types.SimpleNamespace(kind="down", seconds=seconds)
     return types.SimpleNamespace(
-        id="E",
-        type="Reboot",
-        resources=["web-0", "web-1"],
-        scope=types.SimpleNamespace(name="web"),
-        duration=-1,
-        impact=types.SimpleNamespace(kind="down", seconds=seconds),
+        id="E", type="Reboot", resources=["web-0", "web-1"], scope=scope, duration=-1, impact=impact
     )
 
 

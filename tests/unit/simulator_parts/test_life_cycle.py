@@ -216,14 +216,11 @@ AUTO = {
 @pytest.mark.parametrize(
     ("vm", "kind", "source", "expected"),
     [
-        ("web-0", "Reboot", "User", "Started"),
-        ("web-0", "Freeze", "User", "Started"),
-        ("web-0", "Redeploy", "User", "Scheduled"),
-        ("web-0", "Reboot", "Platform", "Scheduled"),
-        ("web-0", "Reboot", "Zebra", "Scheduled"),
-        ("alone", "Reboot", "User", "Scheduled"),
+        ("web-0", "Reboot", "User", "Started"), ("web-0", "Freeze", "User", "Started"),
+        ("web-0", "Redeploy", "User", "Scheduled"), ("web-0", "Reboot", "Platform", "Scheduled"),
+        ("web-0", "Reboot", "Zebra", "Scheduled"), ("alone", "Reboot", "User", "Scheduled"),
     ],
-)
+)  # fmt: skip
 def test_automatic_approval_is_for_events_of_users_of_these_types(start, vm, kind, source, expected):
     simulator = start(AUTO)
     assert status(simulator, add(simulator, vm, type=kind, source=source)) == expected
@@ -232,15 +229,11 @@ def test_automatic_approval_is_for_events_of_users_of_these_types(start, vm, kin
 @pytest.mark.parametrize(
     ("kind", "source", "expected"),
     [
-        ("Reboot", "User", "Started"),
-        ("Terminate", "Platform", "Started"),
-        ("Terminate", "User", "Started"),
-        ("Reboot", "Platform", "Scheduled"),
-        ("Zap", "Platform", "Scheduled"),
-        ("Reboot", "Aunt", "Scheduled"),
+        ("Reboot", "User", "Started"), ("Terminate", "Platform", "Started"), ("Terminate", "User", "Started"),
+        ("Reboot", "Platform", "Scheduled"), ("Zap", "Platform", "Scheduled"), ("Reboot", "Aunt", "Scheduled"),
         ("Reboot", "Zebra", "Scheduled"),
     ],
-)
+)  # fmt: skip
 def test_while_the_service_is_off_users_and_deletions_wait_for_nobody(start, kind, source, expected):
     simulator = start(user_events_wait_when_off=False)
     assert status(simulator, add(simulator, type=kind, source=source)) == expected
@@ -294,21 +287,10 @@ def test_other_types_do_not_wait_for_a_deletion(pool, kind):
     assert status(pool, event) == "Started"
 
 
-EVENTS = st.lists(
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(["Freeze", "Reboot", "Preempt", "Terminate"]),
-            "after": st.integers(0, 50),
-            "late": st.integers(0, 20),
-            "cancel_after": st.integers(0, 400),
-            "dwell": st.integers(0, 60),
-            "approval_delay": st.integers(0, 30),
-        },
-    ),
-    min_size=1,
-    max_size=5,
-)
+LIMITS = {"after": 50, "late": 20, "cancel_after": 400, "dwell": 60, "approval_delay": 30}
+SPEC = {word: st.integers(0, most) for word, most in LIMITS.items()}
+SPEC["type"] = st.sampled_from(["Freeze", "Reboot", "Preempt", "Terminate"])
+EVENTS = st.lists(st.fixed_dictionaries({}, optional=SPEC), min_size=1, max_size=5)
 STEPS = st.lists(st.tuples(st.integers(1, 120), st.integers(0, 4)), max_size=6)
 ORDER = ["Planned", "Scheduled", "Started", "Finished"]
 
