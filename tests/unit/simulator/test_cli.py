@@ -162,12 +162,6 @@ def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(fleet, arguments, s
     assert sentence in ended.stderr
 
 
-def test_an_unknown_profile_is_answered_with_those_that_there_are():
-    ended = run(MINIMAL, "--profile", "slow", "--check")
-    assert ended.returncode == 2
-    assert "'azure', 'quick'" in ended.stderr
-
-
 def test_a_port_in_use_is_one_sentence_and_exit_code_2():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -107,13 +107,12 @@ def test_hardware_failure_goes_straight_to_started_documented(simulator):
     assert only(simulator)["EventStatus"] == "Started"
 
 
-@pytest.mark.parametrize("kind", ["Reboot", "Redeploy"])
-def test_a_user_event_under_automatic_approval_goes_straight_to_started_documented(start, kind):
+def test_a_user_event_under_automatic_approval_goes_straight_to_started_documented(start):
     vms = [{"name": "web-0", "group": "web"}]
     simulator = start({"groups": {"web": {"auto_approve": ["Reboot", "Redeploy"]}}, "vms": vms})
-    add(simulator, type=kind, source="User")
-    add(simulator, type=kind, source="Platform")
-    assert [event["EventStatus"] for event in listed(simulator)] == ["Started", "Scheduled"]
+    for kind in ("Reboot", "Redeploy"):
+        views = [simulator.add_event(type=kind, source=s, resources=["web-0"]) for s in ("User", "Platform")]
+        assert [view["status"] for view in views] == ["Started", "Scheduled"]
 
 
 def test_a_user_event_waits_for_approval_or_not_before_once_the_service_is_on_documented(start):
@@ -209,16 +208,11 @@ def test_an_unknown_type_is_sent_as_it_is_inferred(simulator):
 
 @pytest.mark.parametrize(
     ("form", "pattern"),
-    [("iso", r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), ("empty", ""), ("wrong_weekday", r"[A-Z][a-z]{2}, \d\d .* GMT")],
+    [("iso", r"\d{4}-.*T.*Z"), ("empty", ""), ("wrong_weekday", r"\w{3}, .* GMT"), ("missing", "no")],
 )
 def test_odd_forms_of_not_before_observed(simulator, form, pattern):
     add(simulator, not_before_format=form)
-    assert re.fullmatch(pattern, only(simulator)["NotBefore"])
-
-
-def test_not_before_may_be_missing_observed(simulator):
-    add(simulator, not_before_format="missing")
-    assert "NotBefore" not in only(simulator)
+    assert re.fullmatch(pattern, only(simulator).get("NotBefore", "no"))
 
 
 # DocumentIncarnation.
@@ -261,36 +255,39 @@ def test_the_incarnation_starts_again_after_24_hours_of_silence_observed(simulat
 # Terminate: a VM whose deletion is approved waits for those that are pending.
 
 
-@pytest.mark.parametrize(
-    ("notices", "then", "expected"),
-    [
-        pytest.param((300, 300), lambda *_: None, {"pool_0": "Scheduled", "pool_1": "Scheduled"}, id="documented"),
-        pytest.param(
-            (300, 300),
-            lambda pool, first: pool.approve("pool_0", first),
-            {"pool_0": "Started", "pool_1": "Started"},
-            id="until the other is approved, documented",
-        ),
-        pytest.param(
-            (300, 900),
-            lambda pool, _first: pool.advance(301),
-            {"pool_0": "Started", "pool_1": "Started"},
-            id="until the other has timed out, documented",
-        ),
-        pytest.param(
-            (300, 300), lambda pool, first: pool.cancel(first), {"pool_1": "Started"}, id="or is cancelled, inferred"
-        ),
-        pytest.param(
-            (900, 300),
-            lambda pool, _first: pool.advance(301),
-            {"pool_0": "Scheduled", "pool_1": "Started"},
-            id="until its own NotBefore at the latest, inferred",
-        ),
-    ],
-)
-def test_an_approved_terminate_waits_for_one_that_is_pending(start, notices, then, expected):
-    pool = start(POOL)
-    first, second = (add(pool, f"pool_{n}", type="Terminate", notice=notice) for n, notice in enumerate(notices))
-    pool.approve("pool_1", second)
-    then(pool, first)
-    assert statuses(pool, "pool_0") == expected
+@pytest.fixture
+def deletions(start):
+    """A function that starts a scale set with two deletions of such notice, the second approved."""
+
+    def begin(*notices):
+        pool = start(POOL)
+        ids = [add(pool, f"pool_{n}", type="Terminate", notice=notice) for n, notice in enumerate(notices)]
+        pool.approve("pool_1", ids[1])
+        return pool, ids[0]
+
+    return begin
+
+
+def test_an_approved_terminate_waits_until_the_pending_one_is_approved_documented(deletions):
+    pool, pending = deletions(300, 300)
+    assert statuses(pool, "pool_0") == {"pool_0": "Scheduled", "pool_1": "Scheduled"}
+    pool.approve("pool_0", pending)
+    assert statuses(pool, "pool_0") == {"pool_0": "Started", "pool_1": "Started"}
+
+
+def test_an_approved_terminate_waits_until_the_pending_one_has_timed_out_documented(deletions):
+    pool, _pending = deletions(300, 900)
+    pool.advance(301)
+    assert statuses(pool, "pool_0") == {"pool_0": "Started", "pool_1": "Started"}
+
+
+def test_an_approved_terminate_waits_until_the_pending_one_is_cancelled_inferred(deletions):
+    pool, pending = deletions(300, 300)
+    pool.cancel(pending)
+    assert statuses(pool, "pool_0") == {"pool_1": "Started"}
+
+
+def test_an_approved_terminate_waits_until_its_own_not_before_at_the_latest_inferred(deletions):
+    pool, _pending = deletions(900, 300)
+    pool.advance(301)
+    assert statuses(pool, "pool_0") == {"pool_0": "Scheduled", "pool_1": "Started"}
