@@ -69,19 +69,6 @@ def test_a_connection_is_closed_without_an_answer(simulator, event, kind, is_pro
     assert (entry["fault"], entry["status"], entry["approved"]) == (kind, None, [event] if is_processed else [])
 
 
-def test_refuse_stops_listening_for_a_time(simulator):
-    simulator.fault(kind="refuse", vm="web-0", seconds=0.5)
-    wait_until(lambda: simulator.call("GET", "/faults")[0]["active"] is False)
-
-    def answers():
-        try:
-            return simulator.read("web-0").status == 200
-        except ConnectionRefusedError:
-            return False
-
-    wait_until(answers)
-
-
 def test_refuse_is_for_one_vm_or_all_and_ends_when_it_is_cleared_at_the_same_address(simulator):
     simulator.fault(kind="refuse", vm="web-0")
     assert simulator.read("web-1").status == 200

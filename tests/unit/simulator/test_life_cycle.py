@@ -176,17 +176,15 @@ REDEPLOYED = "Virtual machine is going to be redeployed as requested by authoriz
         pytest.param({"scenario": "user_reboot"}, RESTARTED, "User", -1, id="restart by a user, documented"),
         pytest.param({"scenario": "user_redeploy"}, REDEPLOYED, "User", -1, id="redeployment by a user, observed"),
         pytest.param({"type": "Preempt"}, "", "Platform", -1, id="Spot, observed"),
+        pytest.param(
+            {"type": "Freeze", "duration": 0, "description": "x"}, "x", "Platform", 0, id="no interruption, documented"
+        ),
     ],
 )
 def test_what_an_event_says(simulator, event, description, source, duration):
     simulator.add_event(resources=["web-0"], **event)
     shown = only(simulator)
     assert (shown["Description"], shown["EventSource"], shown["DurationInSeconds"]) == (description, source, duration)
-
-
-def test_a_duration_of_zero_is_no_interruption_documented(simulator):
-    add(simulator, type="Freeze", duration=0)
-    assert only(simulator)["DurationInSeconds"] == 0
 
 
 def test_an_event_may_name_several_vms_or_none_observed(simulator):

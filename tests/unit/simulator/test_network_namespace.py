@@ -54,13 +54,9 @@ def fleet_in(namespaces):
     }
 
 
-def test_each_namespace_has_the_address_for_itself(start, namespaces):
-    start(fleet_in(namespaces))
-    assert [ask_inside(name).stdout.strip() for name in namespaces] == ["vm-0", "vm-1"]
-
-
-def test_refused_connections_come_back_in_the_same_namespace(start, namespaces):
+def test_each_namespace_has_the_address_for_itself_and_refused_connections_come_back_in_it(start, namespaces):
     simulator = start(fleet_in(namespaces))
+    assert [ask_inside(name).stdout.strip() for name in namespaces] == ["vm-0", "vm-1"]
     simulator.fault(kind="refuse", vm="vm-1")
     assert "Connection refused" in ask_inside(namespaces[1]).stderr
     assert ask_inside(namespaces[0]).stdout.strip() == "vm-0"

@@ -111,14 +111,6 @@ def test_what_was_due_long_ago_is_recorded_in_the_order_of_its_time_and_then_of_
     assert recorded[4:] == [("b", "started"), ("a", "started"), ("c", "started")]
 
 
-def test_an_event_that_starts_late_dwells_from_when_it_was_due(simulator):
-    event = add(simulator, notice=100, dwell=50)
-    simulator.advance(149)
-    assert status(simulator, event) == "Started"
-    simulator.advance(1)
-    assert status(simulator, event) == "Finished"
-
-
 # Changes by hand.
 
 
@@ -268,24 +260,20 @@ def test_an_approved_deletion_starts_when_the_last_is_approved_or_cancelled(pool
     assert status(pool, event) == "Started"
 
 
-def test_it_waits_for_no_other_type_no_other_group_and_nothing_that_is_not_scheduled(pool):
-    for kind in ("Reboot", "Preempt", "Zap"):
-        add(pool, "pool_1", type=kind, notice=900)
+def test_it_waits_for_no_other_type_no_other_group_and_nothing_that_is_not_scheduled_and_no_other_for_it(pool):
+    others = [add(pool, "pool_1", type=kind, notice=900) for kind in ("Reboot", "Preempt", "Zap")]
     add(pool, "other_0", type="Terminate", notice=900)
     add(pool, "pool_1", type="Terminate", after=1000)
     add(pool, "pool_1", type="Terminate", status="Started", notice=900, dwell=900)
     event = add(pool, "pool_0", type="Terminate", notice=900)
     pool.approve("pool_0", event)
     assert status(pool, event) == "Started"
+    add(pool, "pool_0", type="Terminate", notice=900)
+    pool.approve("pool_0", *others)
+    assert [status(pool, other) for other in others] == ["Started"] * 3
 
 
-@pytest.mark.parametrize("kind", ["Reboot", "Preempt", "Zap"])
-def test_other_types_do_not_wait_for_a_deletion(pool, kind):
-    add(pool, "pool_1", type="Terminate", notice=900)
-    event = add(pool, "pool_0", type=kind, notice=900)
-    pool.approve("pool_0", event)
-    assert status(pool, event) == "Started"
-
+# Whatever happens.
 
 LIMITS = {"after": 50, "late": 20, "cancel_after": 400, "dwell": 60, "approval_delay": 30}
 SPEC = {word: st.integers(0, most) for word, most in LIMITS.items()}

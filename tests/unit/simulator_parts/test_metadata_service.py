@@ -144,11 +144,6 @@ def test_the_versions_that_events_have_are_those_that_are_set(start):
     assert simulator.approve("web-0", "x", version="2020-07-01").status == 400
 
 
-def test_all_versions_of_instances_are_listed(simulator):
-    (versions,) = simulator.ask("web-0", VERSIONS).json.values()
-    assert (len(versions), versions[0], versions[-1]) == (35, "2017-03-01", "2025-04-07")
-
-
 @pytest.mark.parametrize(
     ("form", "leaf", "branch"),
     [
@@ -191,13 +186,6 @@ def test_a_list_shows_as_many_as_it_has(start):
     assert text(simulator, "/compute/publicKeys/1/path") == "b"
     assert text(simulator, "/compute/publicKeys/2") == 404
     assert simulator.ask("web-0", "/metadata/instance/compute/publicKeys?api-version=2021-02-01").json == keys
-
-
-def test_the_bodies_of_reading_and_approving(simulator):
-    assert simulator.read("web-0").body == b'{"DocumentIncarnation":1,"Events":[]}'
-    event = simulator.add_event(type="Reboot", resources=["web-0"])["id"]
-    assert simulator.approve("web-0", event)[::2] == (200, b"")
-    assert simulator.ask("web-0", EVENTS, "POST", "{").status == 400
 
 
 # So many requests in any one second.

@@ -11,12 +11,7 @@ import pytest
 from simulator_inside import part
 
 DAY = 86400
-SETTINGS = {
-    "first_call_seconds": 120,
-    "events_after_seconds": 180,
-    "off_after_seconds": DAY,
-    "reset_incarnation": True,
-}
+TIMES = {"first_call_seconds": 120, "events_after_seconds": 180, "off_after_seconds": DAY}
 LISTED = types.SimpleNamespace(is_listed=lambda: True)
 PLANNED = types.SimpleNamespace(is_listed=lambda: False)
 
@@ -27,7 +22,7 @@ def clock(driven):
 
 
 def a_scope(**settings):
-    return part("delivery_scope").Scope("web", None, {**SETTINGS, **settings})
+    return part("delivery_scope").Scope("web", None, {**TIMES, "reset_incarnation": True, **settings})
 
 
 @pytest.fixture
@@ -134,20 +129,20 @@ def test_a_request_or_a_change_after_a_day_of_silence_finds_it_off(at_once):
     assert at_once.note_request(2 * DAY, switches_on=True)
 
 
-def test_the_number_may_go_on_all_the_same():
-    scope = a_scope(reset_incarnation=False)
+@pytest.mark.parametrize(
+    ("settings", "is_on", "number"),
+    [
+        ({"reset_incarnation": False}, False, 7),
+        ({"off_after_seconds": 0}, True, 7),
+        ({"off_after_seconds": 1}, False, 1),
+    ],
+)
+def test_the_number_may_go_on_all_the_same_and_the_service_may_stay_on_for_ever(settings, is_on, number):
+    scope = a_scope(events_after_seconds=0, **settings)
     scope.note_request(0, switches_on=True)
     scope.incarnation = 7
     scope.update_switch(DAY)
-    assert (scope.switched_on, scope.incarnation) == (False, 7)
-
-
-@pytest.mark.parametrize(("after", "is_on"), [(0, True), (1, False)])
-def test_zero_seconds_mean_that_it_never_switches_off(after, is_on):
-    scope = a_scope(off_after_seconds=after)
-    scope.note_request(0, switches_on=True)
-    scope.update_switch(9 * DAY)
-    assert scope.switched_on is is_on
+    assert (scope.switched_on, scope.incarnation) == (is_on, number)
 
 
 def test_a_change_counts_where_events_show_or_where_the_number_is_never_reset(scope, at_once):
