@@ -122,6 +122,8 @@ REFUSE = 'the fault: kind "refuse" works for a time, not for single requests; us
         ({"kind": "drop", "path": "x"}, 'must be one of "scheduledevents", "instance", "versions"'),
         ({"kind": "drop", "method": "PUT"}, 'must be one of "GET", "POST"'),
         ({}, 'the fault: "kind" is missing'),
+        ({"kind": "drop", "count": 0}, 'the fault: "count" must be an integer, 1 or more, not 0'),
+        ({"kind": "drop", "seconds": -1}, 'the fault: "seconds" must be a number greater than 0, not -1'),
         (7, "the fault must be an object, not 7"),
         ([["kind", "drop"]], "the fault must be an object, not"),
         *(({"kind": "refuse", word: 1}, REFUSE) for word in ("count", "skip")),

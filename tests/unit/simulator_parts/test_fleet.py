@@ -202,6 +202,7 @@ def at(name, address, **more):
         ([{"name": "a", "group": "g"}, {"name": "A", "group": "g"}], {}, 'two VMs of group "g" are called "A"'),
         ([], {}, 'the fleet: "vms" is empty; name at least one VM'),
         (["a"], {"vms": None}, 'the fleet: "vms" is missing'),
+        (["a"], {"vms": ["a"]}, 'vms[0] must be an object, not "a"'),
         (["a", {}], {}, 'vms[1]: "name" is missing'),
         (["a", {"name": 1}], {}, 'vms[1]: "name" must be a text of one line that is not empty, not 1'),
         (["a"], {"groups": {"g": {"kind": "x"}}}, 'group "g": "kind" must be one of "availability_set", '),
