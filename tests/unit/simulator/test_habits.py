@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import http.client
+import re
+import socket
 
 import pytest
 from patience import wait_until
@@ -37,28 +39,48 @@ def started(simulator, **event):
     return simulator.add_event(resources=["web-0"], status="Started", **event)["id"]
 
 
-def answered_after(seconds, simulator, vm):
-    """Read as this VM, jump so far meanwhile, and return the answer."""
+def answered_after(seconds, simulator, is_waiting):
+    """Read as web-0, jump so far as soon as it is waiting, and return the answer."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        answer = pool.submit(simulator.read, vm, timeout=300)
-        wait_until(lambda: [entry for entry in simulator.log() if entry["answered"] is None])
+        answer = pool.submit(simulator.read, "web-0", timeout=300)
+        wait_until(is_waiting)
         simulator.advance(seconds)
         return answer.result()
+
+
+def give_up_the_first_call(simulator):
+    with pytest.raises(TimeoutError):
+        simulator.read("web-0", timeout=0.2)
+    wait_until(lambda: service(simulator) == ["switching on"])
+
+
+def answers(simulator, vm):
+    try:
+        return simulator.read(vm).status == 200
+    except NO_ANSWER:
+        return False
+
+
+def seven_at_once(simulator):
+    """The statuses of seven requests of one connection."""
+    request = b"GET /metadata/scheduledevents?api-version=2020-07-01 HTTP/1.1\r\nMetadata: true\r\n"
+    with socket.create_connection(tuple(simulator.endpoint("a")[7:].split(":"))) as connection:
+        connection.sendall((request + b"\r\n") * 6 + request + b"Connection: close\r\n\r\n")
+        return [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", connection.makefile("rb").read())]
 
 
 def test_the_first_call_waits_until_the_service_is_on_documented(start):
     simulator = start(first_call_seconds=600)
     assert service(simulator) == ["off"]
-    assert answered_after(600, simulator, "web-0").json == {"DocumentIncarnation": 1, "Events": []}
+    answer = answered_after(600, simulator, lambda: service(simulator) == ["switching on"])
+    assert answer.json == {"DocumentIncarnation": 1, "Events": []}
     assert service(simulator) == ["on"]
     assert simulator.read("web-1").status == 200
 
 
 def test_a_client_that_gives_up_has_switched_the_service_on_all_the_same_inferred(start):
     simulator = start(first_call_seconds=600)
-    with pytest.raises(TimeoutError):
-        simulator.read("web-0", timeout=0.2)
-    assert service(simulator) == ["switching on"]
+    give_up_the_first_call(simulator)
     simulator.advance(600)
     assert simulator.read("web-0").status == 200
 
@@ -66,8 +88,7 @@ def test_a_client_that_gives_up_has_switched_the_service_on_all_the_same_inferre
 def test_calls_meanwhile_may_be_answered_with_an_empty_body_observed(start):
     """Four projects have met 200 without a body while the service was being switched on."""
     simulator = start(first_call_seconds=600, empty_while_switching_on=True)
-    with pytest.raises(TimeoutError):
-        simulator.read("web-0", timeout=0.2)
+    give_up_the_first_call(simulator)
     assert [(answer.status, answer.body) for answer in (simulator.read("web-1"), simulator.read("web-0"))] == [
         (200, b"")
     ] * 2
@@ -105,30 +126,29 @@ def test_the_service_is_off_after_24_hours_without_a_request_documented(simulato
     assert service(simulator) == ["off"]
 
 
-@pytest.mark.parametrize("request_of", [Simulator.read, Simulator.approve])
-def test_any_request_for_events_within_24_hours_keeps_it_on_documented(simulator, request_of):
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_any_request_for_events_within_24_hours_keeps_it_on_documented(simulator, method):
     simulator.document("web-0")
+    body = {"StartRequests": [{"EventId": "some-id"}]} if method == "POST" else None
     for _time in range(2):
         simulator.advance(DAY - 60)
-        request_of(simulator, "web-1", "2020-07-01")
+        simulator.ask("web-1", "/metadata/scheduledevents?api-version=2020-07-01", method, body)
     assert service(simulator) == ["on"]
 
 
 def test_too_many_requests_in_a_second_are_turned_away_documented():
-    """Five, with no setting; the exact count is a matter of the parts."""
+    """More than five, with no setting; where the machine is slow they do not come within a second at once."""
     with Simulator(profile="azure", arguments=["--first-call-seconds", "0"]) as simulator:
-        wait_until(lambda: simulator.read("a").status == 429)
-        wait_until(lambda: simulator.read("a").status == 200)
+        wait_until(lambda: seven_at_once(simulator) == [200] * 5 + [429] * 2)
 
 
 def test_time_goes_on_by_itself_at_its_speed(start):
-    """NotBefore is on the real clock; DurationInSeconds stays as announced."""
+    """DurationInSeconds stays as announced."""
     simulator = start(speed=900)
     event = simulator.add_event(type="Freeze", resources=["web-0"], duration=30)
     assert simulator.document("web-0")["Events"][0]["DurationInSeconds"] == 30
     times = simulator.wait_for(event["id"], "Started")["times"]
-    assert event["not_before"] <= times["started"]
-    assert 0.9 < event["not_before"] - times["created"] <= 1
+    assert times["started"] - times["created"] > 0.9
 
 
 # The metadata service of a VM goes as the VM goes.
@@ -149,10 +169,8 @@ def test_a_vm_that_reboots_or_moves_answers_nobody_and_its_neighbours_do_inferre
 def test_a_vm_comes_back_by_itself(start):
     simulator = start({"vms": VMS}, impact=True, speed=60)
     started(simulator, type="Reboot", impact_seconds=60)
-    with pytest.raises(NO_ANSWER):
-        simulator.read("web-0")
-    wait_until(lambda: not impacts(simulator))
-    assert simulator.read("web-0").status == 200
+    wait_until(lambda: answers(simulator, "web-0"))
+    assert simulator.document("web-0")["Events"][0]["EventStatus"] == "Started"
 
 
 def test_whoever_approves_gets_the_answer_before_the_vm_goes_inferred(fleet):
@@ -164,11 +182,9 @@ def test_whoever_approves_gets_the_answer_before_the_vm_goes_inferred(fleet):
 
 def test_a_frozen_vm_hangs_and_answers_when_it_is_over_documented(fleet):
     started(fleet, type="Freeze", duration=600)
-    with pytest.raises(TimeoutError):
-        fleet.read("web-0", timeout=0.1)
     assert fleet.read("web-1").status == 200
-    fleet.clear_log()
-    assert answered_after(600, fleet, "web-0").status == 200
+    answer = answered_after(600, fleet, lambda: "frozen" in [entry["impact"] for entry in fleet.log()])
+    assert answer.status == 200
 
 
 @pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
