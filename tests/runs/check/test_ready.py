@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import ways
-from ansible_run import fleet_inventory, inventory, run
-from check_run import check
-from drain_fixtures import Units
-from simulator_process import Simulator
+from helpers import transports as ways
+from helpers.ansible_run import fleet_inventory, inventory, run
+from helpers.check_run import check
+from helpers.host_services import Units
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import leaves_nothing
-from ansible_run import inventory, play
+from helpers.ansible_run import inventory, play
 
 EVENT = {
     "id": "A1",

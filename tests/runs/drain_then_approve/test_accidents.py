@@ -9,8 +9,10 @@ import json
 import time
 
 import pytest
-from away import away
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
+from helpers.network import unreachable_host
+
+pytestmark = pytest.mark.waits
 
 
 @pytest.fixture
@@ -142,7 +144,7 @@ def test_the_drained_hosts_of_a_failed_event_can_be_left(fleet):
 
 def test_a_lost_host(fleet):
     fleet.event_per_domain()
-    fleet.host_vars["web-3"].update(away(fleet.folder))
+    fleet.host_vars["web-3"].update(unreachable_host(fleet.folder))
     run = fleet.roll()
     assert run.code != 0
     assert fleet.approvals() == []
@@ -157,7 +159,7 @@ def test_a_lost_host(fleet):
 def test_beside_a_lost_host_its_neighbour_is_drained_when_it_is_time_and_stays_so(fleet):
     """Rule 7: nobody approves, and whoever can be drained is not met in service."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
-    fleet.host_vars["web-3"].update(away(fleet.folder))
+    fleet.host_vars["web-3"].update(unreachable_host(fleet.folder))
     run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
     assert (run.code == 0, fleet.approvals()) == (False, [])
     assert fleet.simulator.event("E0")["status"] == "Finished"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 
-import ansible_run
 import pytest
-from roll_fleet import RollFleet
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+
+pytestmark = pytest.mark.waits
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import time
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture

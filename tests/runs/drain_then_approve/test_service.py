@@ -10,7 +10,7 @@ import json
 import threading
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture

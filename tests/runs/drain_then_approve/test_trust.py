@@ -9,9 +9,11 @@ A host that lies has a metadata service of its own, with what it wants the run t
 from __future__ import annotations
 
 import pytest
-from away import away
-from roll_fleet import RollFleet
-from simulator_process import Simulator
+from helpers.fleet import RollFleet
+from helpers.network import unreachable_host
+from helpers.simulator_process import Simulator
+
+pytestmark = pytest.mark.waits
 
 JINJA_HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
 EVERYBODY = ["web-0", "web-1", "web-2", "web-3"]
@@ -91,7 +93,7 @@ def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     """Attack 2: the true event for web-0 and web-3 is not covered by whoever claims to be web-3."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=150, dwell=1)
     # The real one is not read, so that only the false one can be drained.
-    fleet.host_vars["web-3"].update(away(fleet.folder))
+    fleet.host_vars["web-3"].update(unreachable_host(fleet.folder))
     liar = Liar(fleet, "other-0", "web-3")
     with liar as lies:
         lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=150, dwell=1)

@@ -13,7 +13,9 @@ import json
 import time
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
+
+pytestmark = pytest.mark.waits
 
 LEASE_SECONDS = 30
 LEASE = ("-e", f"__maintenance_lease_seconds={LEASE_SECONDS}")

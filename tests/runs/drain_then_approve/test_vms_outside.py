@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 def test_beside_a_domain_that_goes_down_nothing_is_drained_for_them(tmp_path):

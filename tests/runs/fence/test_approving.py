@@ -10,7 +10,7 @@ import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
-from ansible_run import play
+from helpers.ansible_run import play
 
 STEPS = [{"command": {"drain": ["true"], "restore": ["true"]}}]
 FENCE = {

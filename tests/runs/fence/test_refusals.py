@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import ways
-from ansible_run import play
+from helpers import transports as ways
+from helpers.ansible_run import play
 
 READ = {
     "name": "Read",

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from simulator_process import Simulator
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

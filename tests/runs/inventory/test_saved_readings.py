@@ -10,7 +10,7 @@ import os
 import time
 
 import pytest
-from ansible_run import run
+from helpers.ansible_run import run
 
 pytestmark = pytest.mark.rest
 

@@ -10,20 +10,20 @@ import signal
 import subprocess
 from pathlib import Path
 
-import ansible_run
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
-from ansible_run import environment, inventory, play_each, run
-from away import through_an_ssh_that_never_gets_there
-from lease_parts import mark, note
-from lying_host import LyingHost
-from patience import PATIENCE, wait_until
+from helpers import ROOT, ansible_run
+from helpers.ansible_run import environment, inventory, play_each, run
+from helpers.leases import mark, note
+from helpers.lying_host import LyingHost
+from helpers.network import ssh_that_is_refused
+from helpers.waiting import PATIENCE, wait_until
 
 KEEPERS = ("web-1", "web-2", "web-10")
 MODULE = "maintenance.azure.lease"
 ASKED = "Take the lease on each lock host"
 VERDICT = "Go on only with the lease"
-TASKS = Path(ansible_run.__file__).resolve().parents[1] / "playbooks" / "tasks"
+TASKS = ROOT / "playbooks" / "tasks"
 ONE = ["web-1"]
 
 
@@ -64,7 +64,7 @@ def make_hosts(folder, *away, **own_vars):
     own = {keeper: {"maintenance_lock_path": str(path)} for keeper, path in paths(folder).items()}
     own["web-11"] = {}
     for host in away:
-        own[host].update(through_an_ssh_that_never_gets_there(folder))
+        own[host].update(ssh_that_is_refused(folder))
     for host, more in own_vars.items():
         own[host.replace("_", "-")].update(more)
     return inventory(folder, own)

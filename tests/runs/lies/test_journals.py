@@ -10,8 +10,8 @@ import re
 import shlex
 
 import pytest
-from ansible_run import inventory, play, run
-from roll_fleet import RollFleet
+from helpers.ansible_run import inventory, play, run
+from helpers.fleet import RollFleet
 
 RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 
-import ansible_run
 import pytest
-from roll_fleet import RollFleet
-from simulator_process import Simulator
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from ansible_run import inventory, play
-from patience import wait_until
-from simulator_process import Simulator
-from sshd_process import SSHD, sshd
+from helpers.ansible_run import inventory, play
+from helpers.simulator_process import Simulator
+from helpers.sshd_process import SSHD, sshd
+from helpers.waiting import wait_until
 
 HOSTS = ["web_0", "web_1", "web_2"]
 FLEET = {"vms": [{"name": name, "group": "web"} for name in HOSTS], "groups": {"web": {"kind": "availability_set"}}}

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
 
 FLEET = {
     "vms": [{"name": f"web_{number}", "group": "web"} for number in range(3)],

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_run import fleet_inventory, inventory, play, play_each, run
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory, inventory, play, play_each, run
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

@@ -10,10 +10,13 @@ import os
 import signal
 import socket
 
-import ansible_run
-from patience import wait_until
-from roll_fleet import RollFleet
-from watcher_process import Watcher
+import pytest
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+from helpers.waiting import wait_until
+from helpers.watcher_process import Watcher
+
+pytestmark = pytest.mark.waits
 
 
 def test_a_run_leaves_its_mark_on_every_host_and_its_deeds_in_the_record(tmp_path):

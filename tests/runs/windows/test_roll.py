@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 
 import pytest
-from restless_service import restless_service
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
+from helpers.restless_service import restless_service
+from helpers.windows_host import WindowsHost, with_ansible_windows
 from tools.wheel_part import Unavailable
-from windows_host import WindowsHost, with_ansible_windows
+
+pytestmark = pytest.mark.waits
 
 # Besides the wait for the event.
 CALLS_OF_A_ROLL = 20
