@@ -232,6 +232,7 @@ def test_every_kind(tmp_path, haproxy, nginx, units, listener):
         assert restored.of("Show", host)["msg"][1]["state"] == "restored"
 
 
+@pytest.mark.rest
 def test_few_tasks_and_round_trips(tmp_path, units):
     """A drain is one task, and so is a restore, whatever the number of steps; only what needs tasks costs more."""
     units.set(web="active")

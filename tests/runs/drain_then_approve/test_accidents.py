@@ -67,6 +67,7 @@ def test_killed_in_the_middle_of_a_drain(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_cancelled_in_the_middle_of_the_drain(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
     fleet.host_vars["web-0"]["drain_steps"] = [
@@ -113,6 +114,7 @@ def test_a_drain_that_fails(fleet):
     assert summary["left"]["drained"] == fleet.drained_hosts()
 
 
+@pytest.mark.rest
 def test_a_drain_that_cannot_be_done_in_time(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600, dwell=1)
     # While this step runs the event comes close: too close to bring anybody back first.
@@ -133,6 +135,7 @@ def test_a_drain_that_cannot_be_done_in_time(fleet):
     assert fleet.drained_hosts() == []
 
 
+@pytest.mark.rest
 def test_the_drained_hosts_of_a_failed_event_can_be_left(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     fleet.host_vars["web-3"]["drain_steps"] = [{"command": {"drain": "/bin/false"}}]
@@ -156,6 +159,7 @@ def test_a_lost_host(fleet):
     assert {host for _word, host, _at in fleet.notes()} <= {"web-0"}
 
 
+@pytest.mark.rest
 def test_beside_a_lost_host_its_neighbour_is_drained_when_it_is_time_and_stays_so(fleet):
     """Rule 7: nobody approves, and whoever can be drained is not met in service."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
@@ -215,6 +219,7 @@ def test_two_runs_at_once(fleet):
     fleet.assert_one_domain_at_a_time()
 
 
+@pytest.mark.rest
 def test_another_run_has_the_lease(fleet):
     """What was left behind is returned all the same; what needs the lease does not begin."""
     fleet.event_of_domain("0", notice=900)
@@ -245,6 +250,7 @@ def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
     assert fleet.approvals() == []
 
 
+@pytest.mark.rest
 def test_nothing_begins_with_the_first_wave_while_another_run_has_the_lease(fleet):
     """The lease of the first wave is asked for together with the plan."""
     fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)

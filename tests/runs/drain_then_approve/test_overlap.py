@@ -24,6 +24,7 @@ def reboot(fleet, number, **more):
     fleet.simulator.add_event(id=f"E{number}", type="Reboot", resources=[f"web-{number}"], dwell=1, **more)
 
 
+@pytest.mark.rest
 def test_a_freeze_that_names_all_does_not_glue_their_reboots_together(fleet):
     fleet.simulator.add_event(id="F", type="Freeze", resources=list(fleet.domain_of), duration=5, dwell=1)
     for number in range(3):
@@ -36,6 +37,7 @@ def test_a_freeze_that_names_all_does_not_glue_their_reboots_together(fleet):
         assert fleet.count("drain", f"web-{number}") == fleet.count("restore", f"web-{number}") == 1
 
 
+@pytest.mark.rest
 def test_events_in_a_chain_go_one_after_the_other(fleet):
     fleet.simulator.add_event(id="A", type="Reboot", resources=["web-0", "web-1"], dwell=1, notice=900)
     fleet.simulator.add_event(id="B", type="Reboot", resources=["web-1", "web-2"], dwell=1, notice=1000)
@@ -106,6 +108,7 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
     assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fleet):
     """A slice that was relaunched, another controller: Azure's document is all that they share."""
     reboot(fleet, 0, notice=900)
@@ -131,6 +134,7 @@ def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fl
     assert fleet.drained_hosts() == []
 
 
+@pytest.mark.rest
 def test_who_shares_the_lease_need_not_wait_for_the_order_of_the_document(fleet):
     """The other host is of the same inventory, so that its run meets this one at the keepers."""
     reboot(fleet, 0, notice=900)
@@ -152,6 +156,7 @@ def test_a_journal_that_is_gone_is_told(fleet):
     assert "web-0: Its journal is gone" in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_a_single_vm_whose_event_has_started_holds_back_the_others_of_its_group(tmp_path):
     """Nobody but itself shows the event, and this run does nothing about it."""
     with RollFleet(tmp_path, hosts=3, single_vms=True) as fleet:

@@ -57,6 +57,7 @@ class Liar:
         return any(line["method"] == "GET" for line in self.simulator.log())
 
 
+@pytest.mark.rest
 def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     """Attack 1: of another group, it claims the fleet's resource group and invents an event for everybody."""
     liar = Liar(fleet, "other-0", "other-0")
@@ -74,6 +75,7 @@ def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     assert "uid=" not in run.output
 
 
+@pytest.mark.rest
 def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
     """The others were read again and do not show it: the event takes down the liar alone, and is not approved."""
     liar = Liar(fleet, "other-0", "other-0")
@@ -107,6 +109,7 @@ def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     assert "other-0 claims to be the VM web-3, but by the inventory that is web-3." in said
 
 
+@pytest.mark.rest
 def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     with Liar(fleet, "other-0", "web-3") as lies:
@@ -120,6 +123,7 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=600)
     fleet.host_vars["web-0"]["maintenance_vm_name"] = "web-0"
@@ -132,6 +136,7 @@ def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
     assert "other-0 and web-0 claim to be one VM, web-0, and the inventory does not say which" in said
 
 
+@pytest.mark.rest
 def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600)
     fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)

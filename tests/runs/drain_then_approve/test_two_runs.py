@@ -44,6 +44,7 @@ def slow(fleet, host, seconds, word="drain"):
     return is_slow
 
 
+@pytest.mark.rest
 def test_two_patterns_of_one_group(fleet):
     """Both runs end well, one after the other where they must."""
     for number in range(4):
@@ -61,6 +62,7 @@ def test_two_patterns_of_one_group(fleet):
     assert not any(fleet.lease(host).get("notes") for host in fleet.domain_of)
 
 
+@pytest.mark.rest
 def test_groups_of_their_own_run_side_by_side(tmp_path):
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
         for number in range(2):
@@ -99,6 +101,7 @@ def test_history_1_a_run_that_slept_over_its_plan(fleet):
     assert fleet.drained_hosts() == []
 
 
+@pytest.mark.rest
 def test_history_1_the_other_run_reads_the_host(fleet):
     """Nothing is out, so that the other run begins with what is due first. Who wakes must not go by his old plan."""
     reboot(fleet, 0, notice=1000)
@@ -137,6 +140,7 @@ def test_history_3_a_run_that_never_looks_at_the_host(fleet):
     assert set(fleet.approvals()) == {"E0", "E1"}
 
 
+@pytest.mark.rest
 def test_history_5_a_return_that_was_not_finished(fleet):
     """Killed while web-0 comes back: its journal no longer counts as drained, so that its event is not approved so."""
     reboot(fleet, 0, notice=5000)
@@ -203,6 +207,7 @@ def half_a_minute_ago(fleet):
         path.write_text(json.dumps(kept))
 
 
+@pytest.mark.rest
 def test_two_hosts_of_which_one_is_lost(tmp_path):
     """Both would be needed for the lease; to return the other to service none is needed."""
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
@@ -215,6 +220,7 @@ def test_two_hosts_of_which_one_is_lost(tmp_path):
         assert fleet.count("restore", "web-0") == 1
 
 
+@pytest.mark.rest
 def test_nothing_of_a_run_outlives_it_in_a_fact_cache(fleet):
     reboot(fleet, 0)
     cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(fleet.folder / "facts")}
@@ -229,6 +235,7 @@ def test_nothing_of_a_run_outlives_it_in_a_fact_cache(fleet):
     assert "maintenance_roll" not in kept
 
 
+@pytest.mark.rest
 def test_single_vms_without_a_zone_go_one_by_one(tmp_path):
     """Nothing shows which of them share a domain, and all say 0."""
     with RollFleet(tmp_path, hosts=3, domains=3, single_vms=True) as fleet:

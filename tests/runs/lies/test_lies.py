@@ -100,6 +100,7 @@ def simulator():
         yield fleet
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
 @pytest.mark.parametrize(
     "once", [pytest.param(False, id="everywhere"), pytest.param(True, marks=pytest.mark.rest, id="run once")]
@@ -142,6 +143,7 @@ def test_every_module(tmp_path, simulator, way, once):
 SOMETHING_ELSE = "The host answered something else than it was asked for: its answer"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -76,11 +76,13 @@ def test_one_host_sends_and_the_others_say_who(tmp_path, simulator, keywords, ar
         assert result["leaders"] == {"A1": leader}
 
 
+@pytest.mark.rest
 def test_run_once(tmp_path, simulator):
     outcome = play(tmp_path, hosts(tmp_path, simulator), {**TASK, "run_once": True})
     assert (outcome.code, posts(simulator)) == (0, [("web_0", ["A1"])])
 
 
+@pytest.mark.rest
 def test_delegated_to_one_host(tmp_path, simulator):
     task = {
         **TASK,
@@ -103,6 +105,7 @@ def test_a_host_that_can_t_be_reached_is_replaced(tmp_path, simulator, forks):
     assert_approved_once(simulator)
 
 
+@pytest.mark.rest
 def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
     failing = {"name": "Fail", "ansible.builtin.command": "/bin/false", "when": "inventory_hostname == 'web_0'"}
     play(tmp_path, hosts(tmp_path, simulator), failing, TASK)
@@ -110,6 +113,7 @@ def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
     assert posts(simulator)[0][0] != "web_0"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("forks", ["1", "5"])
 def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, forks):
     for vm in ("web_0", "web_1"):
@@ -124,6 +128,7 @@ def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, fork
         assert results["web_1"]["left_to"] == {"A1": ["web_2"]}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("bad", [1, 2])
 def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
     """The others must not run out of patience while it tries."""
@@ -137,6 +142,7 @@ def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
     assert posts(simulator)[-1][0] in HOSTS[bad:]
 
 
+@pytest.mark.rest
 def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
     simulator.fault(kind="status", status=400, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
@@ -157,6 +163,7 @@ def test_a_lost_answer_is_resolved_by_reading(tmp_path, simulator, fault):
         assert len(posts(simulator)) == 1
 
 
+@pytest.mark.rest
 def test_a_lost_answer_to_an_approval_that_takes_a_while(tmp_path, simulator):
     simulator.cancel("A1")
     simulator.add_event(id="B2", type="Reboot", resources=HOSTS, dwell=600, approval_delay=4)

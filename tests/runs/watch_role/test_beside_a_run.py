@@ -70,6 +70,7 @@ def fleet_report(fleet, folder):
     return json.loads((folder / "maintenance-report.json").read_text())
 
 
+@pytest.mark.rest
 def test_before_a_wave_hosts_that_act_by_themselves_are_read_again(tmp_path):
     with RollFleet(tmp_path, hosts=3, domains=3) as fleet:
         for host in fleet.domain_of:
