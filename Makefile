@@ -52,10 +52,12 @@ test: test-unit test-runs ## What decides whether a change is safe; five minutes
 	@echo "make test: all passed"
 
 .PHONY: test-all
-test-all: test test-rest ## Everything but the matrix, the fresh machine and the lab
-	@$(MAKE) --no-print-directory .venv/docs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs importer sanity
+test-all: test test-rest checks ## Everything but the matrix, the fresh machine and the lab
 	@echo "make test-all: all passed"
+
+.PHONY: checks
+checks: .venv/docs mirror ## lint, docs, importer and sanity, two at a time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs importer sanity
 
 .PHONY: test-unit
 test-unit: .venv/test mirror ## Decisions by properties, the wire by real servers
@@ -83,7 +85,7 @@ test-matrix: .venv/runtime mirror ## What `make test` runs, on every ansible-cor
 test-fresh: lab-possible .venv/runtime ## `make test` on a fresh Debian with Python, make and git only; as root, many minutes
 	PYTHONPATH=tests .venv/bin/python -m lab.fresh $(FRESH_AS) $(FRESH)
 
-# The hooks of pre-commit are the lint-* targets, so a commit is checked by what `make test` runs.
+# The hooks of pre-commit are the lint-* targets, so a commit is checked by what CI runs.
 .PHONY: lint
 lint: .venv/lint mirror ## All lint-* targets, through pre-commit
 	.venv/bin/pre-commit run --all-files --color never

@@ -5,15 +5,34 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
-from helpers.windows_host import WHICH
 from hypothesis import HealthCheck, settings
+
+# For `ansible-test units`, which reads no settings of ours; hence the markers below, too.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from helpers.windows_host import WHICH
 
 # How fast this machine is must not decide. `make test` tries the same examples each time, `make test-rest` others.
 AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", AT_ANY_SPEED, derandomize=True)
 settings.register_profile("random", AT_ANY_SPEED)
 settings.load_profile("same")
+
+
+MARKERS = (
+    "once: says nothing about ansible-core, so `make test-matrix` leaves it out",
+    "rest: does not decide whether a change is safe, so `make test-rest` runs it and `make test` does not",
+    "waits: spends most of its time waiting, so it begins first",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_report_header() -> str:
