@@ -104,6 +104,7 @@ def counted(run, host, *tasks):
     return [line for line in mine if not tasks or line["task"].split(" : ")[-1] in tasks]
 
 
+@pytest.mark.rest
 def test_every_kind(tmp_path, haproxy, nginx, units, listener):
     write_files(tmp_path)
     upstream_before = nginx.upstream.read_text()
@@ -292,6 +293,7 @@ def soon(seconds):
     return status_with({**EVENT, "not_before": text})
 
 
+@pytest.mark.rest
 def test_clear_failures(tmp_path, haproxy, units):
     """One run, one host for each thing that can go wrong."""
     write_files(tmp_path)

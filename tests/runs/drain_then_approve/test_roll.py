@@ -103,6 +103,7 @@ def test_limit_keeps_the_waves(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
     run = fleet.roll_and_when(

@@ -150,6 +150,7 @@ def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
     assert "names hosts of 2 delivery groups: web-0 of blue and web-3 of green" in said
 
 
+@pytest.mark.rest
 def test_what_a_named_host_makes_of_an_event_does_not_replace_what_the_others_see(fleet):
     """A host that the event really names, and that calls it a Freeze of a second, so that nobody would be drained."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)

@@ -107,6 +107,7 @@ def test_owner_and_worked_on(fleet, tmp_path):
     assert 0 < run.of("Look")["journal"]["worked_on_for"] <= 30
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("what", ["cancelled", "started", "unread"])
 def test_an_event_that_is_gone(fleet, tmp_path, what):
     hosts = fleet.inventory()

@@ -12,6 +12,8 @@ from helpers import transports as ways
 from helpers.ansible_run import fleet_inventory, play
 from helpers.simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 STATE = {
     "name": "State",
     "maintenance.azure._host_state": {"journal": "{{ inventory_dir }}/j/journal.json"},
@@ -48,7 +50,6 @@ def test_with_and_without_a_journal(tmp_path, simulator, way):
         assert run.of("Open")["journal"]["state"] == "draining"
 
 
-@pytest.mark.rest
 def test_a_bad_reading_has_no_events_and_still_a_journal(tmp_path, simulator):
     simulator.fault(kind="html")
     hosts = fleet_inventory(tmp_path, simulator)
@@ -60,7 +61,6 @@ def test_a_bad_reading_has_no_events_and_still_a_journal(tmp_path, simulator):
     simulator.clear_faults()
 
 
-@pytest.mark.rest
 def test_a_journal_that_can_not_be_believed_is_told(tmp_path, simulator):
     (tmp_path / "j").mkdir()
     (tmp_path / "j" / "journal.json").write_text("nonsense")
@@ -69,7 +69,6 @@ def test_a_journal_that_can_not_be_believed_is_told(tmp_path, simulator):
     assert "can't be understood" in state["journal_problem"]
 
 
-@pytest.mark.rest
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh on this machine: install openssh-client")
 def test_a_host_that_can_not_be_reached(tmp_path, simulator):
     hosts = fleet_inventory(

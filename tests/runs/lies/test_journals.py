@@ -63,6 +63,7 @@ def lies(folder, listener_url):
     }
 
 
+@pytest.mark.rest
 def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listener):
     found = lies(tmp_path, listener.url)
     with RollFleet(tmp_path, hosts=2) as fleet:

@@ -15,6 +15,8 @@ from helpers.fleet import RollFleet
 from helpers.lying_host import LyingHost
 from helpers.simulator_process import Simulator
 
+pytestmark = pytest.mark.rest
+
 ROLE = "ansible.builtin.include_role"
 HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch {trap}') ]]"
 
@@ -100,7 +102,6 @@ def simulator():
         yield fleet
 
 
-@pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
 @pytest.mark.parametrize(
     "once", [pytest.param(False, id="everywhere"), pytest.param(True, marks=pytest.mark.rest, id="run once")]
@@ -143,7 +144,6 @@ def test_every_module(tmp_path, simulator, way, once):
 SOMETHING_ELSE = "The host answered something else than it was asked for: its answer"
 
 
-@pytest.mark.rest
 @pytest.mark.parametrize(
     ("text", "said"),
     [
