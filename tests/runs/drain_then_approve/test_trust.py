@@ -93,13 +93,15 @@ def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
 
 def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     """Attack 2: the true event for web-0 and web-3 is not covered by whoever claims to be web-3."""
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=150, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
     # The real one is not read, so that only the false one can be drained.
     fleet.host_vars["web-3"].update(unreachable_host(fleet.folder))
     liar = Liar(fleet, "other-0", "web-3")
     with liar as lies:
-        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=150, dwell=1)
-        run = fleet.roll()
+        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=300, dwell=1)
+        run = fleet.roll_and_when(
+            lambda: fleet.is_drained_and_waits("web-0"), lambda: (fleet.simulator.start("E0"), lies.start("E0"))
+        )
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
     assert run.code != 0
