@@ -13,11 +13,13 @@ export MATRIX ?= not once and not rest
 # For test-fresh: what is made there, and as whom.
 FRESH ?= test
 FRESH_AS ?= root,someone
+# For test-steady.
+RUNS ?= 10
 # Cores for the tests.
 export JOBS ?= 2
-# Processes for pytest: unit tests spend a part of their time waiting, those of whole runs most of it.
-export UNIT_PROCESSES ?= $(shell expr $(JOBS) \* 3)
-export RUNS_PROCESSES ?= $(shell expr $(JOBS) \* 5)
+# Processes for pytest: whole runs spend a part of their time waiting.
+export UNIT_PROCESSES ?= $(JOBS)
+export RUNS_PROCESSES ?= $(shell expr $(JOBS) \* 4)
 # More options for pytest, such as ARGS="-k incarnation -x".
 ARGS ?=
 
@@ -46,46 +48,44 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: .venv/test mirror ## What decides whether a change is safe
-	@echo "Unit tests and runs go side by side, some ten minutes on two cores. Each is shown when it has ended."
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-unit test-runs UNIT_PROCESSES=$(JOBS)
-	@$(MAKE) --no-print-directory .venv/lint
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint sanity-first
+test: test-unit test-runs ## What decides whether a change is safe; five minutes at most
 	@echo "make test: all passed"
 
 .PHONY: test-all
-test-all: test test-rest ## Everything but the matrix, the fresh machine and the lab
-	@$(MAKE) --no-print-directory .venv/docs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target docs importer sanity
+test-all: test test-rest checks ## Everything but the matrix, the fresh machine and the lab
 	@echo "make test-all: all passed"
 
+.PHONY: checks
+checks: .venv/docs mirror ## lint, docs, importer and sanity, two at a time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs importer sanity
+
 .PHONY: test-unit
-test-unit: .venv/test mirror ## Unit tests
-	$(PYTEST) tests/unit $(ARGS)
+test-unit: .venv/test mirror ## Decisions by properties, the wire by real servers
+	$(PYTEST) -m "not rest" tests/unit $(ARGS)
 
 .PHONY: test-runs
-test-runs: .venv/test mirror ## Real ansible-playbook runs against the simulator
+test-runs: .venv/test mirror ## One real run for each invariant, kill, module, plugin, role and playbook
 	$(PYTEST_RUNS) -m "not rest" tests/runs $(ARGS)
 
-# For the fresh machine in CI, as all of `make test` twice would take half an hour more.
-.PHONY: test-briefly
-test-briefly: test-unit ## Unit tests, and a few of the runs
-	$(PYTEST_RUNS) -m "not rest" tests/runs -k "test_roll or connections" $(ARGS)
-
 .PHONY: test-rest
-test-rest: .venv/test .build/rulebook/made mirror ## AWX by its double, the browser, the demo, the guides, check and report, options, Windows: not part of `make test`
-	$(PYTEST_RUNS) -m rest tests/runs $(ARGS)
+test-rest: .venv/rest .build/rulebook/made mirror ## The simulator's conformance, other examples for the properties, further runs
+	$(PYTEST) -m hypothesis --hypothesis-profile=random tests/unit $(ARGS)
+	$(PYTEST_RUNS) -m rest tests/unit tests/runs tests/conformance $(ARGS)
+
+.PHONY: test-steady
+test-steady: .venv/test mirror ## `make test` RUNS times (10), a line for each: commit, seconds, closing lines
+	@tests/tools/steady $(RUNS)
 
 .PHONY: test-matrix
 test-matrix: .venv/runtime mirror ## What `make test` runs, on every ansible-core that the Pythons here allow
 	.venv/bin/python tests/tools/matrix.py $(CORES)
 
-# FRESH=test-briefly tries less.
+# FRESH=demo tries less.
 .PHONY: test-fresh
 test-fresh: lab-possible .venv/runtime ## `make test` on a fresh Debian with Python, make and git only; as root, many minutes
 	PYTHONPATH=tests .venv/bin/python -m lab.fresh $(FRESH_AS) $(FRESH)
 
-# The hooks of pre-commit are the lint-* targets, so a commit is checked by what `make test` runs.
+# The hooks of pre-commit are the lint-* targets, so a commit is checked by what CI runs.
 .PHONY: lint
 lint: .venv/lint mirror ## All lint-* targets, through pre-commit
 	.venv/bin/pre-commit run --all-files --color never
@@ -135,11 +135,6 @@ sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
 	@.venv/bin/python tests/tools/pythons.py .build/pythons
 	cd $(MIRROR) && $(ANSIBLE_TEST) --skip-test validate-modules $(WITHOUT_ANALYZER) $(SANITY)
 	cd $(MIRROR) && $(ANSIBLE_TEST) --test validate-modules $(WITHOUT_POWERSHELL)
-
-# Whether every Python can read it, and documentation and options fit together. The others make an environment each.
-.PHONY: sanity-first
-sanity-first: SANITY := --test compile
-sanity-first: sanity ## The part of it that decides whether a change is safe
 
 .PHONY: importer
 importer: .venv/lint mirror ## Build, install and import the tarball as Galaxy does
@@ -215,6 +210,7 @@ $(PIP_CONF): $(VENV)
 
 .venv/runtime: $(PIP_CONF) requirements.txt
 .venv/test: .venv/runtime
+.venv/rest: .venv/test
 .venv/lint: .venv/test
 .venv/mutants: .venv/test
 .venv/docs: .venv/lint

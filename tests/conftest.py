@@ -1,19 +1,57 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hypothesis judges what it finds, never how fast this machine finds it. And what stands for Windows hosts is said."""
+"""Hypothesis settings, the order of the tests, and a header that names what stands for Windows hosts."""
 
 from __future__ import annotations
 
-import waiting_first
+import sys
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
-from windows_host import WHICH
 
-settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("at any speed")
+# For `ansible-test units`, which reads no settings of ours; hence the markers below, too.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-pytest_collection_modifyitems = waiting_first.pytest_collection_modifyitems
+from helpers.windows_host import WHICH
+
+# How fast this machine is must not decide. `make test` tries the same examples each time, `make test-rest` others.
+AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", AT_ANY_SPEED, derandomize=True)
+settings.register_profile("random", AT_ANY_SPEED)
+settings.load_profile("same")
+
+
+MARKERS = (
+    "once: says nothing about ansible-core, so `make test-matrix` leaves it out",
+    "rest: does not decide whether a change is safe, so `make test-rest` runs it and `make test` does not",
+    "waits: spends most of its time waiting, so it begins first",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_report_header() -> str:
     return f"Windows hosts are tried with {WHICH}"
+
+
+# After those that are not wanted have been left out.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the tests that mostly wait, one in each process, so that short ones are left at the end."""
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    waiting = [item for item in items if item.get_closest_marker("waits")]
+    others = [item for item in items if not item.get_closest_marker("waits")]
+    ordered: list[pytest.Item] = []
+    for process in range(processes):
+        # As many as pytest-xdist gives this process at first; those of one file stay together, for what they share.
+        share = (len(items) - len(ordered)) // (processes - process)
+        first = waiting[process::processes]
+        taken = max(0, share - len(first))
+        ordered += [*first, *others[:taken]]
+        others = others[taken:]
+    items[:] = [*ordered, *others]

@@ -37,7 +37,7 @@ import watcher  # noqa: E402
 import wave_of_ten  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
-from sshd_process import SSHD  # noqa: E402
+from helpers.sshd_process import SSHD  # noqa: E402
 
 ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "readings": requests_of_a_host.local_reading,

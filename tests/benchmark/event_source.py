@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eda_notices import event, iso, status
-from eda_source import PLUGIN
 from figures import Figure
-from free_port import free_port
-from watcher_process import resident_kilobytes
+from helpers.event_source import PLUGIN, event, iso, status
+from helpers.network import free_port
+from helpers.watcher_process import resident_kilobytes
 
 WATCHERS, HEARTBEAT, A_GROUP = 2000, 30, 100
 SECONDS = int(os.environ.get("EVENT_SOURCE_SECONDS", "60"))

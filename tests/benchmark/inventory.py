@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ansible_run import environment
 from figures import Figure, ratios
-from simulator_process import Simulator
+from helpers.ansible_run import environment
+from helpers.simulator_process import Simulator
 
 HOSTS = 10_000
 # Jinja takes half a minute for all of them, and is known to take as long for each.

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_run import environment, inventory
 from figures import Figure
-from roll_fleet import RollFleet
+from helpers.ansible_run import environment, inventory
+from helpers.fleet import RollFleet
 from timed_run import CALLBACKS
 
 HOSTS = 500

@@ -9,7 +9,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from sshd_process import sshd
+from helpers.sshd_process import sshd
 
 # As many as one sshd can listen at.
 ADDRESSES_A_SERVER = 16

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from simulator_process import Simulator
+from helpers.simulator_process import Simulator
+from helpers.watcher_process import Watcher
 from watcher import PYTHON
-from watcher_process import Watcher
 
 EVENTS = int(os.environ.get("REFLEX_EVENTS", "100"))
 

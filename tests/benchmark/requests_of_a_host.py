@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_run import fleet_inventory, inventory
 from figures import Figure, ratios
+from helpers.ansible_run import fleet_inventory, inventory
+from helpers.simulator_process import Simulator
 from reached_by_ssh import WRAPPER, by_ssh
-from simulator_process import Simulator
 from timed_run import TimedRun, play
 
 EVENTS = "{{ maintenance_endpoint }}/metadata/scheduledevents?api-version=2020-07-01"

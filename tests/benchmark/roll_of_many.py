@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
+from helpers.fleet import RollFleet
 from memory import peak_of
 from reached_by_ssh import by_ssh
 from requests_of_a_host import WARM_UP
-from roll_fleet import RollFleet
 from timed_run import TimedRun, play
 
 FORKS = ("--forks", "10")

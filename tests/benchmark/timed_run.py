@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ansible_run
+from helpers import ansible_run
 
 CALLBACKS = Path(__file__).resolve().parent / "callback_plugins"
 

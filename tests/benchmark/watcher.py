@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from figures import Figure
-from simulator_process import EVENTS_PATH, Simulator
-from watcher_process import Watcher
+from helpers.simulator_process import EVENTS_PATH, Simulator
+from helpers.watcher_process import Watcher
 
 # As on a host, not that of the tests: how large it is depends on who has built it.
 PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable

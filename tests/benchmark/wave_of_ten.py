@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from figures import Figure
+from helpers.fleet import RollFleet
 from reached_by_ssh import WRAPPER, by_ssh
-from roll_fleet import RollFleet
 from timed_run import TimedRun
 
 HOSTS = 10

@@ -12,12 +12,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from helpers.simulator_process import PROGRAM, SimulatorControl
 from lab import controller, haproxy, image, network
 from lab.cgroups import Group
 from lab.machine import PLATFORM_LOG, Machine
 from lab.names import BALANCER, LOGS, MACHINES, METADATA_ADDRESS, OUTSIDE, PREFIX, WEB, WORK, program
 from lab.shell import run, wait_until
-from simulator_process import PROGRAM, SimulatorControl
 
 ANSWERS = LOGS / "client.answers"
 CONTROL = WORK / "control"

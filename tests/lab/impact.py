@@ -16,9 +16,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from helpers.simulator_process import ControlError, SimulatorControl
 from lab.machine import Machine, note
 from lab.names import NAME_OF_VM, WEB, WORK
-from simulator_process import ControlError, SimulatorControl
 
 
 def reboot(machine: Machine) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from helpers.rulebook import BIN
 from lab import controller
 from lab.cgroups import Group
 from lab.names import LOGS, OUTSIDE
 from lab.shell import run, wait_until
-from rulebook_process import BIN
 
 # An address that only watchers use, so that they alone can be cut off.
 ADDRESS, PORT = "10.86.0.9", 5010

@@ -10,13 +10,13 @@ import statistics
 import time
 
 import pytest
+from helpers.rulebook import what_is_missing
 from lab import events, haproxy
 from lab.end_state import left_drained
 from lab.names import DOMAIN_OF, WEB
 from lab.rulebook import Rulebook, cut_off, watchers
 from lab.share import times
 from lab.shell import wait_until
-from rulebook_process import what_is_missing
 
 MISSING = what_is_missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))

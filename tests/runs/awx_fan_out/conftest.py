@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from awx_double.server import AwxDouble
+from helpers import ROOT
+from helpers.awx_double.server import AwxDouble
 
-PROJECT = Path(__file__).resolve().parents[3] / "extensions" / "patterns" / "azure_maintenance"
+PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
 QUESTION = {"type": "text", "required": True, "min": 1}
 ASKED = {
     "maintenance_hosts": "all",

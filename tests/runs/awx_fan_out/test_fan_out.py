@@ -10,8 +10,8 @@ import sys
 import time
 
 import pytest
-from ansible_run import run
-from other_collections import collections_path
+from helpers.ansible_run import run
+from helpers.other_collections import collections_path
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 

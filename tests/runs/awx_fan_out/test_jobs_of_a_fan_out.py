@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import run
-from other_collections import collections_path
-from roll_fleet import RollFleet
+from helpers.ansible_run import run
+from helpers.fleet import RollFleet
+from helpers.other_collections import collections_path
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 

@@ -11,8 +11,8 @@ import json
 
 import jsonschema
 import pytest
-from awx_job import PATTERN, AwxProject
-from roll_fleet import RollFleet
+from helpers.awx_job import PATTERN, AwxProject
+from helpers.fleet import RollFleet
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 

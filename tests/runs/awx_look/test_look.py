@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from ansible_run import run
-from awx_double.server import AwxDouble
-from other_collections import collections_path
-from roll_fleet import RollFleet
+from helpers import ROOT
+from helpers.ansible_run import run
+from helpers.awx_double.server import AwxDouble
+from helpers.fleet import RollFleet
+from helpers.other_collections import collections_path
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 
-PROJECT = Path(__file__).resolve().parents[3] / "extensions" / "patterns" / "azure_maintenance"
+PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
 QUESTION = {"type": "text", "required": True, "min": 1}
 
 

@@ -9,9 +9,9 @@ import http.client
 import json
 
 import pytest
-from ansible_run import inventory, play
-from awx_double.server import AwxDouble
-from other_collections import collections_path
+from helpers.ansible_run import inventory, play
+from helpers.awx_double.server import AwxDouble
+from helpers.other_collections import collections_path
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 

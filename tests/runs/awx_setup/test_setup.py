@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
-from ansible_run import run
-from awx_double.server import AwxDouble
-from awx_double.workflow import walk
-from other_collections import collections_path
+from helpers import ROOT
+from helpers.ansible_run import run
+from helpers.awx_double.server import AwxDouble
+from helpers.awx_double.workflow import walk
+from helpers.other_collections import collections_path
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 
-ROOT = Path(__file__).resolve().parents[3]
 PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
 GUIDE = (ROOT / "docs" / "awx.md").read_text(encoding="utf-8")
 # On top of what the guide shows: who uses what.

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import fleet_inventory
-from check_run import check
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory
+from helpers.check_run import check
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

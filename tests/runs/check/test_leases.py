@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_run import inventory, play
-from check_run import check, needs_ssh
+from helpers.ansible_run import inventory, play
+from helpers.check_run import check, needs_ssh
 
 pytestmark = pytest.mark.rest
 

@@ -9,10 +9,10 @@ import json
 import re
 
 import pytest
-from ansible_run import inventory
-from check_run import check
-from kubernetes_api import kubeconfig, served
-from other_collections import collections_path
+from helpers.ansible_run import inventory
+from helpers.check_run import check
+from helpers.kubernetes_double import kubeconfig, served
+from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
 

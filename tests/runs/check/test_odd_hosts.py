@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import pytest
-import ways
-from ansible_run import inventory
-from check_run import check, needs_ssh
-from drain_fixtures import Units
+from helpers import transports as ways
+from helpers.ansible_run import inventory
+from helpers.check_run import check, needs_ssh
+from helpers.host_services import Units
 
 pytestmark = pytest.mark.rest
 

@@ -12,10 +12,10 @@ import re
 import threading
 
 import pytest
-import ways
-from ansible_run import inventory
-from check_run import check
-from simulator_process import Simulator
+from helpers import transports as ways
+from helpers.ansible_run import inventory
+from helpers.check_run import check
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

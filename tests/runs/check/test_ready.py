@@ -11,13 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import ways
-from ansible_run import fleet_inventory, inventory, run
-from check_run import check
-from drain_fixtures import Units
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers import transports as ways
+from helpers.ansible_run import fleet_inventory, inventory, run
+from helpers.check_run import check
+from helpers.host_services import Units
+from helpers.simulator_process import Simulator
 
 FLEET = {
     "groups": {"web": {"kind": "availability_set"}},
@@ -79,6 +77,7 @@ def test_all_is_good(tmp_path, simulator, host_vars):
     assert {line["method"] for line in simulator.log()} == {"GET"}
 
 
+@pytest.mark.rest
 def test_the_service_is_asked_only_when_that_is_allowed(tmp_path, simulator, host_vars):
     simulator.clear_log()
     before = sorted(path.name for path in tmp_path.rglob("*"))
@@ -97,6 +96,7 @@ def test_the_service_is_asked_only_when_that_is_allowed(tmp_path, simulator, hos
     assert after - set(before) == {"hosts.json", "check.json", "results.jsonl", "lock"}
 
 
+@pytest.mark.rest
 def test_domains_that_are_known_from_before_count(tmp_path, simulator, host_vars):
     """From the fact cache, say."""
     hosts = fleet_inventory(tmp_path, simulator, maintenance_domain="a", **host_vars)
@@ -106,6 +106,7 @@ def test_domains_that_are_known_from_before_count(tmp_path, simulator, host_vars
     assert "all go down at once" in told["seen"]
 
 
+@pytest.mark.rest
 def test_check_mode_writes_no_report(tmp_path, simulator, host_vars):
     hosts = fleet_inventory(tmp_path, simulator, **host_vars)
     report = tmp_path / "check.json"
@@ -124,6 +125,7 @@ def test_check_mode_writes_no_report(tmp_path, simulator, host_vars):
     assert not report.exists()
 
 
+@pytest.mark.rest
 def test_a_report_that_can_not_be_written_is_told(tmp_path):
     hosts = inventory(tmp_path, {"a": {}})
     command = [
@@ -139,6 +141,7 @@ def test_a_report_that_can_not_be_written_is_told(tmp_path):
     assert "Name a file in check_report that may be written" in done.of("Put together what was seen")["msg"]
 
 
+@pytest.mark.rest
 def test_of_many_hosts_only_what_is_not_good_is_shown(tmp_path):
     own = {"drain_journal": str(tmp_path / "j" / "journal.json"), "drain_steps": [{"command": {"drain": "true"}}]}
     hosts = {f"web-{number}": own for number in range(21)}

@@ -9,8 +9,8 @@ import json
 import subprocess
 
 import pytest
-from ansible_run import environment, inventory
-from check_run import check
+from helpers.ansible_run import environment, inventory
+from helpers.check_run import check
 
 pytestmark = pytest.mark.rest
 

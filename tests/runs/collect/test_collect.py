@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_run import inventory, run
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers.ansible_run import inventory, run
+from helpers.simulator_process import Simulator
 
 TEXT = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}"
 FLEET = {
@@ -104,6 +102,7 @@ def test_who_can_not_be_read_stops_nobody_and_is_named_in_the_one_summary(first,
     assert not (folder / "evaluated").exists()
 
 
+@pytest.mark.rest
 def test_each_host_is_asked_once_and_one_of_a_delivery_group(first, log):
     assert first.code == 0
     asked = [line["vm"] for line in log if line["path"] == "/metadata/scheduledevents"]
@@ -121,6 +120,7 @@ def test_the_facts_make_the_inventory(first, folder, hosts, settings):
     assert not (folder / "evaluated").exists()
 
 
+@pytest.mark.rest
 def test_hostile_text_comes_back_from_the_cache_as_text(first, folder, hosts, settings, text):
     assert first.code == 0
     tasks = [
@@ -136,6 +136,7 @@ def test_hostile_text_comes_back_from_the_cache_as_text(first, folder, hosts, se
     assert not (folder / "evaluated").exists()
 
 
+@pytest.mark.rest
 def test_a_reading_does_not_outlive_the_next_one_that_fails(first, folder, hosts, settings, fleet):
     assert first.code == 0
     # The first of the delivery group hangs too: the others are asked.
@@ -150,6 +151,7 @@ def test_a_reading_does_not_outlive_the_next_one_that_fails(first, folder, hosts
     assert members["maintenance_update_domain_1"] == ["web-1"]
 
 
+@pytest.mark.rest
 def test_facts_that_are_too_old_are_unknown(first, folder, hosts, settings):
     assert first.code == 0
     members, said = graph(folder, hosts, settings, max_age=0)
@@ -157,6 +159,7 @@ def test_facts_that_are_too_old_are_unknown(first, folder, hosts, settings):
     assert "older than max_age allows (0 s)" in said
 
 
+@pytest.mark.rest
 def test_where_none_could_be_read_it_fails(folder, settings):
     lost = str(inventory(folder, {"lost": {"maintenance_endpoint": "http://127.0.0.1:1"}}, "lost.json"))
     done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.collect"], **settings)

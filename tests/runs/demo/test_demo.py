@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import ansible_run
 import pytest
-from patience import wait_until
+from helpers import ROOT, ansible_run
+from helpers.waiting import wait_until
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
-DEMO = Path(__file__).resolve().parents[3] / "demo"
+DEMO = ROOT / "demo"
 PATIENCE = 400
 
 

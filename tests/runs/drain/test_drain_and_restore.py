@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import leaves_nothing
-from ansible_run import inventory, play
+from helpers.ansible_run import inventory, play
 
 EVENT = {
     "id": "A1",
@@ -104,6 +104,7 @@ def counted(run, host, *tasks):
     return [line for line in mine if not tasks or line["task"].split(" : ")[-1] in tasks]
 
 
+@pytest.mark.rest
 def test_every_kind(tmp_path, haproxy, nginx, units, listener):
     write_files(tmp_path)
     upstream_before = nginx.upstream.read_text()
@@ -232,6 +233,7 @@ def test_every_kind(tmp_path, haproxy, nginx, units, listener):
         assert restored.of("Show", host)["msg"][1]["state"] == "restored"
 
 
+@pytest.mark.rest
 def test_few_tasks_and_round_trips(tmp_path, units):
     """A drain is one task, and so is a restore, whatever the number of steps; only what needs tasks costs more."""
     units.set(web="active")
@@ -291,6 +293,7 @@ def soon(seconds):
     return status_with({**EVENT, "not_before": text})
 
 
+@pytest.mark.rest
 def test_clear_failures(tmp_path, haproxy, units):
     """One run, one host for each thing that can go wrong."""
     write_files(tmp_path)

@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_run import run
-from simulator_process import Simulator
+from helpers import ROOT
+from helpers.ansible_run import run
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

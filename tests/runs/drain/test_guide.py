@@ -15,10 +15,11 @@ import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import SPECS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import checked_steps
-from ansible_run import inventory, play
+from helpers import ROOT
+from helpers.ansible_run import inventory, play
 
 pytestmark = pytest.mark.rest
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "drain-steps.md"
+GUIDE = ROOT / "docs" / "drain-steps.md"
 PROGRAMS = ["leave-ring", "join-ring", "hand-over", "take-over", "is-handed-over", "save-state", "load-state"]
 # Each program leaves a line; the one that is asked whether the part is handed over looks for the other's.
 PROGRAM = '#!/bin/sh\ncase $0 in */is-handed-over) grep -q hand-over "$0.log";; *) echo "${0##*/} $*" >> LOG;; esac\n'

@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from ansible_run import environment, inventory, play
-from patience import wait_until
+from helpers.ansible_run import environment, inventory, play
+from helpers.waiting import wait_until
 
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
 RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}

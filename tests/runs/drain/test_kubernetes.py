@@ -9,10 +9,9 @@ import json
 import subprocess
 
 import pytest
-from ansible_run import environment, inventory, play
-from kubernetes_api import kubeconfig, served
-from kubernetes_cluster import Cluster
-from other_collections import collections_path
+from helpers.ansible_run import environment, inventory, play
+from helpers.kubernetes_double import Cluster, kubeconfig, served
+from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
 

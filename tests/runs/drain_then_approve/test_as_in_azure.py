@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 pytestmark = pytest.mark.rest
 

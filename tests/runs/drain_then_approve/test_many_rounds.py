@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
-import ansible_run
 import pytest
+from helpers import ROOT, ansible_run
 
 pytestmark = pytest.mark.rest
 
-TASKS = Path(__file__).parents[3] / "playbooks/roll/tasks"
+TASKS = ROOT / "playbooks/roll/tasks"
 # A file that includes itself once a round comes to some 245.
 ROUNDS = 300
 

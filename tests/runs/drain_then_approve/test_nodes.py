@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from kubernetes_api import kubeconfig, served
-from kubernetes_cluster import Cluster
-from other_collections import collections_path
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
+from helpers.kubernetes_double import Cluster, kubeconfig, served
+from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
 DRAINED = "maintenance.azure/drained"

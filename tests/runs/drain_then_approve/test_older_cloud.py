@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import run
-from roll_fleet import RollFleet
+from helpers.ansible_run import run
+from helpers.fleet import RollFleet
 
 pytestmark = pytest.mark.rest
 

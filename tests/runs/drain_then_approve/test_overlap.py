@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 
-import ansible_run
 import pytest
-from roll_fleet import RollFleet
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+
+pytestmark = pytest.mark.waits
 
 
 @pytest.fixture
@@ -18,10 +20,17 @@ def fleet(tmp_path):
         yield built
 
 
+@pytest.fixture
+def pair(tmp_path):
+    with RollFleet(tmp_path, hosts=2, domains=2) as built:
+        yield built
+
+
 def reboot(fleet, number, **more):
     fleet.simulator.add_event(id=f"E{number}", type="Reboot", resources=[f"web-{number}"], dwell=1, **more)
 
 
+@pytest.mark.rest
 def test_a_freeze_that_names_all_does_not_glue_their_reboots_together(fleet):
     fleet.simulator.add_event(id="F", type="Freeze", resources=list(fleet.domain_of), duration=5, dwell=1)
     for number in range(3):
@@ -34,6 +43,7 @@ def test_a_freeze_that_names_all_does_not_glue_their_reboots_together(fleet):
         assert fleet.count("drain", f"web-{number}") == fleet.count("restore", f"web-{number}") == 1
 
 
+@pytest.mark.rest
 def test_events_in_a_chain_go_one_after_the_other(fleet):
     fleet.simulator.add_event(id="A", type="Reboot", resources=["web-0", "web-1"], dwell=1, notice=900)
     fleet.simulator.add_event(id="B", type="Reboot", resources=["web-1", "web-2"], dwell=1, notice=1000)
@@ -49,47 +59,47 @@ def test_events_in_a_chain_go_one_after_the_other(fleet):
     assert fleet.drained_hosts() == []
 
 
-def test_two_events_of_one_host_are_approved_one_after_the_other(fleet):
-    fleet.simulator.add_event(id="A", type="Redeploy", resources=["web-0"], dwell=2, notice=900)
-    fleet.simulator.add_event(id="B", type="Reboot", resources=["web-0"], dwell=1, notice=1000)
-    run = fleet.roll()
+def test_two_events_of_one_host_are_approved_one_after_the_other(pair):
+    pair.simulator.add_event(id="A", type="Redeploy", resources=["web-0"], dwell=2, notice=900)
+    pair.simulator.add_event(id="B", type="Reboot", resources=["web-0"], dwell=1, notice=1000)
+    run = pair.roll()
     assert run.code == 0, run.output
-    assert fleet.approvals() == ["A", "B"]
-    over = {line["event"]: line["time"] for line in fleet.simulator.changes() if line["change"] == "finished"}
-    assert fleet.approved_at()["B"] > over["A"]
+    assert pair.approvals() == ["A", "B"]
+    over = {line["event"]: line["time"] for line in pair.simulator.changes() if line["change"] == "finished"}
+    assert pair.approved_at()["B"] > over["A"]
     # It stays out of service in between.
-    restored = [when for word, _host, when in fleet.notes() if word == "restore"]
+    restored = [when for word, _host, when in pair.notes() if word == "restore"]
     assert len(restored) == 1
     assert restored[0] > over["B"]
 
 
-def test_what_a_killed_run_left_drained_comes_first(fleet):
-    reboot(fleet, 0, notice=5000)
-    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-    fleet.roll_and_kill_when(fleet.was_sent)
-    assert fleet.drained_hosts() == ["web-0"]
-    fleet.simulator.clear_faults()
+def test_what_a_killed_run_left_drained_comes_first(pair):
+    reboot(pair, 0, notice=5000)
+    pair.simulator.fault(kind="hang", seconds=600, method="POST")
+    pair.roll_and_kill_when(pair.was_sent)
+    assert pair.drained_hosts() == ["web-0"]
+    pair.simulator.clear_faults()
     # Something more urgent comes up for another domain.
-    reboot(fleet, 1, notice=900)
-    run = fleet.roll()
-    fleet.assert_one_domain_at_a_time()
+    reboot(pair, 1, notice=900)
+    run = pair.roll()
+    pair.assert_one_domain_at_a_time()
     assert run.code == 0, run.output
-    assert sorted(fleet.approvals()) == ["E0", "E1"]
-    assert fleet.drained_hosts() == []
+    assert sorted(pair.approvals()) == ["E0", "E1"]
+    assert pair.drained_hosts() == []
 
 
-def test_killed_right_after_its_approval(fleet):
+def test_killed_right_after_its_approval(pair):
     """The event still shows Scheduled. Whoever comes next must not bring the host back, to be rebooted in service."""
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=5000, dwell=1, approval_delay=20)
-    fleet.roll_and_kill_when(fleet.approvals)
-    assert fleet.drained_hosts() == ["web-0"]
-    reboot(fleet, 1, notice=900)
-    run = fleet.roll()
+    pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=5000, dwell=1, approval_delay=20)
+    pair.roll_and_kill_when(pair.approvals)
+    assert pair.drained_hosts() == ["web-0"]
+    reboot(pair, 1, notice=900)
+    run = pair.roll()
     assert run.code == 0, run.output
-    fleet.assert_one_domain_at_a_time()
-    fleet.assert_restored_only_after_the_end()
-    assert set(fleet.approvals()) == {"E0", "E1"}
-    assert fleet.count("drain", "web-0") == fleet.count("restore", "web-0") == 1
+    pair.assert_one_domain_at_a_time()
+    pair.assert_restored_only_after_the_end()
+    assert set(pair.approvals()) == {"E0", "E1"}
+    assert pair.count("drain", "web-0") == pair.count("restore", "web-0") == 1
 
 
 def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
@@ -97,13 +107,14 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1)
     fleet.simulator.wait_for("E0", "Started")
     reboot(fleet, 1)
-    run = fleet.roll("-e", "maintenance_hosts=web-1,web-2", "-e", "approve_wait_timeout=5")
+    run = fleet.roll("-e", "maintenance_hosts=web-1", "-e", "approve_wait_timeout=5")
     assert fleet.approvals() == []
     assert fleet.notes() == []
     assert run.code != 0
     assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fleet):
     """A slice that was relaunched, another controller: Azure's document is all that they share."""
     reboot(fleet, 0, notice=900)
@@ -129,6 +140,7 @@ def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(fl
     assert fleet.drained_hosts() == []
 
 
+@pytest.mark.rest
 def test_who_shares_the_lease_need_not_wait_for_the_order_of_the_document(fleet):
     """The other host is of the same inventory, so that its run meets this one at the keepers."""
     reboot(fleet, 0, notice=900)
@@ -150,6 +162,7 @@ def test_a_journal_that_is_gone_is_told(fleet):
     assert "web-0: Its journal is gone" in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_a_single_vm_whose_event_has_started_holds_back_the_others_of_its_group(tmp_path):
     """Nobody but itself shows the event, and this run does nothing about it."""
     with RollFleet(tmp_path, hosts=3, single_vms=True) as fleet:

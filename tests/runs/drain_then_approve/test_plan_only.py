@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture
@@ -22,6 +22,7 @@ def kept(run):
     return json.JSONDecoder().raw_decode(text)[0]["maintenance_plan"]
 
 
+@pytest.mark.rest
 def test_counts_are_numbers(fleet):
     fleet.event_per_domain()
     run = fleet.roll("--check")

@@ -9,7 +9,7 @@ import json
 import time
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture
@@ -91,6 +91,7 @@ def test_a_plain_wave_takes_few_tasks(tmp_path):
     assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
 
 
+@pytest.mark.rest
 def test_limit_keeps_the_waves(fleet):
     for host in ("web-0", "web-1", "web-3"):
         fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
@@ -102,6 +103,7 @@ def test_limit_keeps_the_waves(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
     run = fleet.roll_and_when(
@@ -116,6 +118,7 @@ def test_a_limit_that_cuts_an_event_is_not_approved(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_policies(fleet):
     """The default for a short freeze, and rules of one's own, in one run."""
     fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
@@ -153,6 +156,7 @@ def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(fleet):
     assert fleet.simulator.event("S")["status"] == "Started"
 
 
+@pytest.mark.rest
 def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
     # The second event is created while the host of the first is drained.
@@ -169,6 +173,7 @@ def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(fleet)
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_max_at_once(fleet):
     for host in ("web-0", "web-3"):
         fleet.simulator.add_event(id=f"E-{host}", type="Reboot", resources=[host], dwell=1)
@@ -176,6 +181,7 @@ def test_max_at_once(fleet):
     assert "Wave 2 of 2" in fleet.roll("--check", "-e", "maintenance_max_at_once=1").output
 
 
+@pytest.mark.rest
 def test_a_variable_asks_for_nothing_but_the_plan(fleet):
     fleet.event_per_domain()
     run = fleet.roll("-e", "maintenance_plan_only=yes")
@@ -185,6 +191,7 @@ def test_a_variable_asks_for_nothing_but_the_plan(fleet):
     assert list(fleet.folder.glob("*.lock")) == []
 
 
+@pytest.mark.rest
 def test_a_slice_of_a_job_is_refused(fleet):
     fleet.event_per_domain()
     run = fleet.roll("-e", "awx_workflow_job_name=T", "-e", "awx_job_template_name=T")
@@ -222,6 +229,7 @@ def test_hostile_words_stay_words(fleet, tmp_path):
     assert "1337" not in run.output
 
 
+@pytest.mark.rest
 def test_an_event_that_needs_no_drain_does_not_hurry_the_drain_of_another(fleet):
     for kind, event_id, notice in (("Freeze", "F", 120), ("Reboot", "R", 900)):
         fleet.simulator.add_event(id=event_id, type=kind, resources=["web-0"], notice=notice, duration=5, dwell=1)
@@ -242,6 +250,7 @@ def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(fleet
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
 
+@pytest.mark.rest
 def test_a_host_whose_journal_can_not_be_read_may_be_drained(fleet):
     fleet.journal("web-1").write_text("{")
     run = fleet.roll()

@@ -10,7 +10,7 @@ import json
 import threading
 
 import pytest
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
 
 
 @pytest.fixture
@@ -27,6 +27,7 @@ def test_enough_hosts_stay_in_service(fleet):
     fleet.assert_one_domain_at_a_time()
 
 
+@pytest.mark.rest
 def test_what_can_never_be_met_is_said_at_once(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
     run = fleet.roll("-e", "maintenance_min_in_service=100%", "-e", "maintenance_healthy_timeout=3600")
@@ -37,6 +38,7 @@ def test_what_can_never_be_met_is_said_at_once(fleet):
     assert "Not begun: event E0, as 2 hosts would be in service, and maintenance_min_in_service is 3" in said
 
 
+@pytest.mark.rest
 def test_only_hosts_of_the_same_service_count(fleet):
     """web-0 has a service of its own, of which nobody has to stay."""
     fleet.host_vars["web-0"]["maintenance_service"] = "batch"
@@ -49,6 +51,7 @@ def test_only_hosts_of_the_same_service_count(fleet):
     assert "hosts of batch would be in service" in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_hosts_that_a_limit_leaves_out_are_of_the_service_and_do_not_count_as_in_service(tmp_path):
     with RollFleet(tmp_path, hosts=6) as fleet:
         fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
@@ -97,6 +100,7 @@ def test_somebody_is_told_when_something_is_left_to_do(fleet, webhook):
     assert any("web-1" in line for line in told["lines"])
 
 
+@pytest.mark.rest
 def test_a_webhook_that_can_not_be_told_changes_nothing(fleet):
     fleet.host_vars["web-1"]["drain_steps"] = [{"command": {"drain": "/bin/false"}}]
     fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)

@@ -9,9 +9,11 @@ A host that lies has a metadata service of its own, with what it wants the run t
 from __future__ import annotations
 
 import pytest
-from away import away
-from roll_fleet import RollFleet
-from simulator_process import Simulator
+from helpers.fleet import RollFleet
+from helpers.network import unreachable_host
+from helpers.simulator_process import Simulator
+
+pytestmark = pytest.mark.waits
 
 JINJA_HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
 EVERYBODY = ["web-0", "web-1", "web-2", "web-3"]
@@ -55,6 +57,7 @@ class Liar:
         return any(line["method"] == "GET" for line in self.simulator.log())
 
 
+@pytest.mark.rest
 def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     """Attack 1: of another group, it claims the fleet's resource group and invents an event for everybody."""
     liar = Liar(fleet, "other-0", "other-0")
@@ -72,6 +75,7 @@ def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     assert "uid=" not in run.output
 
 
+@pytest.mark.rest
 def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
     """The others were read again and do not show it: the event takes down the liar alone, and is not approved."""
     liar = Liar(fleet, "other-0", "other-0")
@@ -89,13 +93,15 @@ def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
 
 def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     """Attack 2: the true event for web-0 and web-3 is not covered by whoever claims to be web-3."""
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=150, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=300, dwell=1)
     # The real one is not read, so that only the false one can be drained.
-    fleet.host_vars["web-3"].update(away(fleet.folder))
+    fleet.host_vars["web-3"].update(unreachable_host(fleet.folder))
     liar = Liar(fleet, "other-0", "web-3")
     with liar as lies:
-        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=150, dwell=1)
-        run = fleet.roll()
+        lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=300, dwell=1)
+        run = fleet.roll_and_when(
+            lambda: fleet.is_drained_and_waits("web-0"), lambda: (fleet.simulator.start("E0"), lies.start("E0"))
+        )
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
     assert run.code != 0
@@ -105,6 +111,7 @@ def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     assert "other-0 claims to be the VM web-3, but by the inventory that is web-3." in said
 
 
+@pytest.mark.rest
 def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     with Liar(fleet, "other-0", "web-3") as lies:
@@ -118,6 +125,7 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
 def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=600)
     fleet.host_vars["web-0"]["maintenance_vm_name"] = "web-0"
@@ -130,6 +138,7 @@ def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
     assert "other-0 and web-0 claim to be one VM, web-0, and the inventory does not say which" in said
 
 
+@pytest.mark.rest
 def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600)
     fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
@@ -143,6 +152,7 @@ def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
     assert "names hosts of 2 delivery groups: web-0 of blue and web-3 of green" in said
 
 
+@pytest.mark.rest
 def test_what_a_named_host_makes_of_an_event_does_not_replace_what_the_others_see(fleet):
     """A host that the event really names, and that calls it a Freeze of a second, so that nobody would be drained."""
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)

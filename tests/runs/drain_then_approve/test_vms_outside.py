@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from roll_fleet import RollFleet
+import pytest
+from helpers.fleet import RollFleet
+
+pytestmark = pytest.mark.rest
 
 
 def test_beside_a_domain_that_goes_down_nothing_is_drained_for_them(tmp_path):

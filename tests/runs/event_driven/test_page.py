@@ -11,17 +11,16 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
-from free_port import free_port
-from galaxy_double import galaxy
-from patience import wait_until
-from readme_page import User, commands_with
-from roll_fleet import RollFleet
-from rulebook_controller import RulebookController
-from rulebook_process import what_is_missing
+from helpers import ROOT
+from helpers.fleet import RollFleet
+from helpers.galaxy_double import galaxy
+from helpers.network import free_port
+from helpers.readme_page import User, commands_with
+from helpers.rulebook import RulebookController, what_is_missing
+from helpers.waiting import wait_until
 
 MISSING = what_is_missing()
 pytestmark = [
@@ -30,7 +29,6 @@ pytestmark = [
     pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
     pytest.mark.skipif(os.geteuid() != 0, reason="the role watch gives its files to root, so it needs root"),
 ]
-ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "event-driven.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(yaml|console)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for language, text in BLOCKS if language == "console" for line in text.splitlines()]

@@ -10,16 +10,15 @@ import http.server
 import json
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import yaml
-from eda_notices import Watchers, event, status
-from patience import wait_until
-from roll_fleet import RollFleet
-from rulebook_controller import RulebookController
-from rulebook_process import Rulebook, what_is_missing
-from watcher_process import Watcher
+from helpers import ROOT
+from helpers.event_source import Watchers, event, status
+from helpers.fleet import RollFleet
+from helpers.rulebook import Rulebook, RulebookController, what_is_missing
+from helpers.waiting import wait_until
+from helpers.watcher_process import Watcher
 
 MISSING = what_is_missing()
 pytestmark = [
@@ -28,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
 ]
 QUICK_POLLS = {"EDA_JOB_TEMPLATE_REFRESH_DELAY": "0.5"}
-RULEBOOKS = Path(__file__).resolve().parents[3] / "extensions" / "eda" / "rulebooks"
+RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
 
 
 @contextlib.contextmanager

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_run import MIRROR, inventory, play, play_each
-from simulator_process import Simulator
+from helpers.ansible_run import MIRROR, inventory, play, play_each
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

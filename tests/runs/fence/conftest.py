@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_run import fleet_inventory
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory
+from helpers.simulator_process import Simulator
 
 
 @pytest.fixture(scope="module")

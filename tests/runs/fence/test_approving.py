@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
-from ansible_run import play
+from helpers.ansible_run import play
 
 STEPS = [{"command": {"drain": ["true"], "restore": ["true"]}}]
 FENCE = {
@@ -92,6 +93,7 @@ def test_both_journals_are_marked_before_it_is_sent(fleet):
         assert (data["run_id"], data["marks"][0]["event"], data["state"]) == ("r1", "A1", "drained")
 
 
+@pytest.mark.rest
 def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(fleet):
     places = {host: fleet.folder / f"watch-{host}" for host in ("web", "db")}
     for place in places.values():
@@ -126,6 +128,7 @@ def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
     assert (outcome["over"], outcome["unsent"]) == (False, ["A1"])
 
 
+@pytest.mark.rest
 def test_an_event_that_needs_no_drain_is_marked_too(fleet):
     run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",), approve_wait_ids=[]))
     assert run.code == 0, run.output
@@ -167,6 +170,7 @@ def tried_at(fleet):
     return [line["time"] for line in fleet.simulator.log() if line["method"] == "POST"]
 
 
+@pytest.mark.rest
 def test_it_is_not_tried_any_more_after_20_seconds(fleet):
     fleet.simulator.fault(kind="error_503", method="POST")
     run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, leader="self"))
@@ -180,6 +184,7 @@ def test_it_is_not_tried_any_more_after_20_seconds(fleet):
     assert fleet.journal("web")["marks"] == []
 
 
+@pytest.mark.rest
 def test_what_may_have_arrived_stays_marked(fleet):
     """The service takes 60 s for its answer: after 20 s nobody waits for it, and it is not known what came of it."""
     fleet.simulator.fault(kind="slow", method="POST", delay=60, count=10)
@@ -190,6 +195,7 @@ def test_what_may_have_arrived_stays_marked(fleet):
     assert fleet.journal("web")["marks"][0]["event"] == "A1"
 
 
+@pytest.mark.rest
 def test_another_event_that_has_started_since_is_a_reason_to_decide_again(fleet):
     other = {"id": "A9", "type": "Reboot", "resources": ["db"], "notice": 9000, "dwell": 600}
     fleet.simulator.add_event(**other)
@@ -204,6 +210,7 @@ def test_another_event_that_has_started_since_is_a_reason_to_decide_again(fleet)
     assert "marks" not in fleet.journal("web")
 
 
+@pytest.mark.rest
 def test_a_document_that_has_changed_otherwise_is_judged_anew(fleet):
     add = {
         "name": "Meanwhile",
@@ -220,6 +227,7 @@ def test_a_document_that_has_changed_otherwise_is_judged_anew(fleet):
     assert run.of("Send", "web")["approved"] == ["A1"], run.of("Send", "web")
 
 
+@pytest.mark.rest
 def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet):
     path = fleet.folder / "web" / "journal.json"
     path.parent.mkdir()
@@ -246,6 +254,7 @@ def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet):
     assert json.loads(path.read_text())["run_id"] == "r1"
 
 
+@pytest.mark.rest
 def test_a_path_of_the_host_s_own_is_renewed_too(fleet):
     """A path with a variable in it is expanded on the host, which is done in Python."""
     path = fleet.folder / "home" / "journal.json"

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_run import environment
-from patience import wait_until
-from sshd_process import SSHD, sshd
+from helpers.ansible_run import environment
+from helpers.sshd_process import SSHD, sshd
+from helpers.waiting import wait_until
+
+pytestmark = pytest.mark.waits
 
 # The step would run for so long.
 LONG = 300

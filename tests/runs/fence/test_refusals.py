@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import ways
-from ansible_run import play
+from helpers import transports as ways
+from helpers.ansible_run import play
 
 READ = {
     "name": "Read",
@@ -57,6 +57,7 @@ def journal(name, state, run_id="r1", **more):
     }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_PYTHON)
 def test_age(fleet, tmp_path, way):
     hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
@@ -72,6 +73,7 @@ def test_age(fleet, tmp_path, way):
     assert fleet.requests() == ["GET"] * 3
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_PYTHON)
 def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
     hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
@@ -105,6 +107,7 @@ def test_owner_and_worked_on(fleet, tmp_path):
     assert 0 < run.of("Look")["journal"]["worked_on_for"] <= 30
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("what", ["cancelled", "started", "unread"])
 def test_an_event_that_is_gone(fleet, tmp_path, what):
     hosts = fleet.inventory()
@@ -127,6 +130,7 @@ def test_an_event_that_is_gone(fleet, tmp_path, what):
     fleet.simulator.clear_faults()
 
 
+@pytest.mark.rest
 def test_nothing_is_refused_without_a_fence(fleet, tmp_path):
     task = drain("Second", "r2")
     del task["maintenance.azure._drain_plan"]["fence"]
@@ -135,6 +139,7 @@ def test_nothing_is_refused_without_a_fence(fleet, tmp_path):
     assert fleet.journal()["run_id"] == "r2"
 
 
+@pytest.mark.rest
 def test_marks_without_a_drain(fleet, tmp_path):
     mark = {"event": "A1", "hosts": ["web", "db"], "at": 5.0}
     fence = {**FENCE, "scheduled": True}
@@ -154,6 +159,7 @@ def test_marks_without_a_drain(fleet, tmp_path):
     assert [path.name for path in (tmp_path / "web").iterdir()] == []
 
 
+@pytest.mark.rest
 def test_a_mark_of_an_event_that_was_sent_is_not_taken_back(fleet, tmp_path):
     mark = {"event": "A1", "hosts": ["web"], "at": 5.0}
     approve = {"uncovered": "allow", "endpoint": "{{ maintenance_endpoint }}"}
@@ -169,6 +175,7 @@ def test_a_mark_of_an_event_that_was_sent_is_not_taken_back(fleet, tmp_path):
     assert fleet.journal()["marks"]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
 def test_the_host_s_clock_whatever_way(fleet, tmp_path, way):
     hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
@@ -186,6 +193,7 @@ def test_the_host_s_clock_whatever_way(fleet, tmp_path, way):
     assert second["document_sha256"] == first["document_sha256"]
 
 
+@pytest.mark.rest
 def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     """What it tells goes back to it alone: another host is not refused for it, nor let through."""
     lie = {"boot_id": "x" * 60, "seconds": 1e12}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_run import play
+from helpers.ansible_run import play
 
 READ = {
     "maintenance.azure._host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"},

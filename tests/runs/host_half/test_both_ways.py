@@ -10,12 +10,11 @@ import subprocess
 import sys
 
 import pytest
-import ways
-from ansible_run import fleet_inventory, inventory, play
-from lease_parts import note
-from simulator_process import Simulator
-from sshd_process import SSHD, sshd
-from without_times import without_times
+from helpers import transports as ways
+from helpers.ansible_run import comparable_result, fleet_inventory, inventory, play
+from helpers.leases import note
+from helpers.simulator_process import Simulator
+from helpers.sshd_process import SSHD, sshd
 
 pytestmark = pytest.mark.rest
 
@@ -56,7 +55,7 @@ def test_the_same_answers_all_ways(tmp_path, simulator):
         simulator.reset()
         simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=9000, dwell=600)
         run = run_by(way, tmp_path, simulator, *STEPS)
-        outcomes[way] = {name: without_times(run.of(name)) for name in ("Read", "Approve", "Again")}
+        outcomes[way] = {name: comparable_result(run.of(name)) for name in ("Read", "Approve", "Again")}
         for name in ("Auto", "Fail"):
             failure = run.of(name)
             outcomes[way][name] = [failure[key] for key in ("outcome", "kind", "status")]

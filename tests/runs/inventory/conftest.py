@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_run import Run, inventory, run
+from helpers.ansible_run import Run, inventory, run
 
 PLUGIN = "maintenance.azure.scheduled_events"
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from simulator_process import Simulator
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

@@ -11,9 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers.simulator_process import Simulator
 
 FLEET = {
     "groups": {
@@ -54,6 +52,7 @@ def webs(**more):
 STATES = {"pending": ["web-1", "web-2"], "started": ["web-2"], "clear": ["web-0", "web-3"], "unknown": []}
 
 
+@pytest.mark.rest
 def test_one_endpoint_tells_about_its_whole_delivery_group(place, fleet):
     proxy = {"http_proxy": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
     found = place.hosts(webs()).list(endpoints=[fleet.endpoint("web-0") + "/"], environment=proxy)
@@ -74,6 +73,7 @@ def test_one_endpoint_tells_about_its_whole_delivery_group(place, fleet):
     assert found.status("web-3") == {**found.status("web-0"), "this_host": None}
 
 
+@pytest.mark.rest
 def test_every_way_to_look_at_it(place, fleet):
     place.hosts(webs()).config(endpoints=[fleet.endpoint("web-0")])
     graph = place.run("ansible-inventory", "--graph").output
@@ -89,6 +89,7 @@ def test_every_way_to_look_at_it(place, fleet):
     ]
 
 
+@pytest.mark.rest
 def test_hosts_are_read_at_their_own_endpoints_and_a_shared_one_once(place, fleet):
     hosts = {
         # A template, as a user may write it.
@@ -115,6 +116,7 @@ def test_hosts_are_read_at_their_own_endpoints_and_a_shared_one_once(place, flee
     assert "Only the host itself can ask http://169.254.169.254" in found.said
 
 
+@pytest.mark.rest
 def test_one_answer_per_delivery_group_and_the_next_host_if_the_first_fails(place, fleet):
     fleet.fault(vm="web-0", kind="html")
     lines = [f"{vm} maintenance_endpoint={fleet.endpoint(vm)}" for vm in sorted(fleet.endpoints)]
@@ -155,6 +157,7 @@ def test_bad_endpoints_have_their_sentences_and_hide_no_good_one(place, fleet):
         assert sentence in found.said
 
 
+@pytest.mark.rest
 def test_a_listed_endpoint_that_fails_leaves_nobody_clear_by_silence(place, fleet):
     place.hosts({**webs(), "db-0": {}})
     options = {"endpoints": [fleet.endpoint("web-0"), "http://127.0.0.1:1"], "timeout": 10}
@@ -166,6 +169,7 @@ def test_a_listed_endpoint_that_fails_leaves_nobody_clear_by_silence(place, flee
     assert not stopped.data
 
 
+@pytest.mark.rest
 def test_resource_groups_say_what_an_answer_can_not_cover(place, fleet):
     in_db = {f"db-{n}": {"resource_group": "RG-DB"} for n in range(2)}
     found = place.hosts({**webs(resource_group="rg-web"), **in_db}).list(endpoints=[fleet.endpoint("web-0")])
@@ -173,6 +177,7 @@ def test_resource_groups_say_what_an_answer_can_not_cover(place, fleet):
     assert "No VM that answered is in their resource group" in found.said
 
 
+@pytest.mark.rest
 def test_on_its_own_it_makes_the_hosts(place, fleet):
     found = place.list(endpoints=[fleet.endpoint("web-0")], create_hosts=True)
     assert found.states() == {**STATES, "clear": ["web-0"]}
@@ -186,6 +191,7 @@ def cache_file(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.rest
 def test_the_cache_keeps_answers_and_not_deadlines(place, fleet):
     options = {
         "cache": True,
@@ -213,6 +219,7 @@ def test_the_cache_keeps_answers_and_not_deadlines(place, fleet):
     assert reads(fleet) == ["web-0", "web-0"]
 
 
+@pytest.mark.rest
 def test_an_answer_does_not_live_longer_for_what_is_cached_next_to_it(place, fleet):
     options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
     hosts = {vm: {"maintenance_endpoint": fleet.endpoint(vm)} for vm in ("web-0", "db-0")}
@@ -228,6 +235,7 @@ def test_an_answer_does_not_live_longer_for_what_is_cached_next_to_it(place, fle
     assert reads(fleet).count("web-0") == 2
 
 
+@pytest.mark.rest
 def test_the_age_of_a_cached_answer_is_bounded_too(place, fleet):
     options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
     place.hosts(webs()).list(endpoints=[fleet.endpoint("web-0")], **options)
@@ -237,6 +245,7 @@ def test_the_age_of_a_cached_answer_is_bounded_too(place, fleet):
     assert "max_age" in found.said
 
 
+@pytest.mark.rest
 def test_a_cache_full_of_something_else_is_read_anew(place, fleet):
     options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
     place.hosts(webs()).list(endpoints=[fleet.endpoint("web-0")], **options)

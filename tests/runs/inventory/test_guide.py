@@ -9,14 +9,14 @@ import json
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
-from ansible_run import run
-from simulator_process import Simulator
+from helpers import ROOT
+from helpers.ansible_run import run
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "inventory.md"
+GUIDE = ROOT / "docs" / "inventory.md"
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 ADDRESSES = {"http://10.1.0.4:8080": "web-0", "http://10.1.0.5:8080": "web-1"}
 

@@ -10,9 +10,7 @@ import os
 import time
 
 import pytest
-from ansible_run import run
-
-pytestmark = pytest.mark.rest
+from helpers.ansible_run import run
 
 IDENTITY = {"vm_name": "web", "resource_group": "rg-a", "subscription_id": "s-1", "update_domain": "0"}
 
@@ -54,6 +52,7 @@ def test_documents_and_statuses_and_what_they_cover(place, event):
     assert place.list(source="file", paths=["readings/*.json"], covers="all").hosts("clear") == ["web-0", "web-2"]
 
 
+@pytest.mark.rest
 def test_a_reading_that_is_too_old_is_unknown(place, event):
     save(place, old=status(age=4000, vm_name="web-0"), raw={"DocumentIncarnation": 1, "Events": [event("web-1")]})
     long_ago = time.time() - 3000
@@ -67,6 +66,7 @@ def test_a_reading_that_is_too_old_is_unknown(place, event):
     assert found.code != 0
 
 
+@pytest.mark.rest
 def test_vms_of_one_name_in_two_resource_groups_as_azure_rm_lists_them(place, event):
     def azure_rm(group):
         vm = f"/subscriptions/S-1/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachines/web"
@@ -91,6 +91,7 @@ def event_of(event, *names):
     return {"id": raw["EventId"], "type": raw["EventType"], "status": raw["EventStatus"], "resources": raw["Resources"]}
 
 
+@pytest.mark.rest
 def test_jinja_of_users_behaves_as_in_constructed(place, event):
     save(
         place,
@@ -122,6 +123,7 @@ def test_jinja_of_users_behaves_as_in_constructed(place, event):
     assert "no_such_variable" in place.list(**loose, strict=True).said
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -140,6 +142,7 @@ def test_settings_that_can_not_be_meant_have_their_sentences(place, event, optio
     assert found.hosts("clear") == []
 
 
+@pytest.mark.rest
 def test_a_file_without_plugin_has_its_sentence(place):
     # Where users name the plugins that may be tried. Where they do not, Ansible takes such a file for a list of groups.
     enabled = {"ANSIBLE_INVENTORY_ENABLED": "ansible.builtin.yaml,maintenance.azure.scheduled_events"}
@@ -149,6 +152,7 @@ def test_a_file_without_plugin_has_its_sentence(place):
     )
 
 
+@pytest.mark.rest
 def test_a_fact_cache_that_can_not_be_used_is_no_reason_to_call_a_host_clear(place):
     nowhere = {"ANSIBLE_CACHE_PLUGIN": "jsonfile"}
     found = place.hosts({"web-1": {}}).list(source="facts", environment=nowhere)
@@ -156,6 +160,7 @@ def test_a_fact_cache_that_can_not_be_used_is_no_reason_to_call_a_host_clear(pla
     assert "The fact cache jsonfile can't be used" in found.said
 
 
+@pytest.mark.rest
 def test_the_documentation_can_be_shown(place):
     shown = run(place.folder, ["ansible-doc", "-t", "inventory", "maintenance.azure.scheduled_events"])
     assert shown.code == 0, shown.output

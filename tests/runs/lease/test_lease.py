@@ -10,20 +10,20 @@ import signal
 import subprocess
 from pathlib import Path
 
-import ansible_run
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
-from ansible_run import environment, inventory, play_each, run
-from away import through_an_ssh_that_never_gets_there
-from lease_parts import mark, note
-from lying_host import LyingHost
-from patience import PATIENCE, wait_until
+from helpers import ROOT, ansible_run
+from helpers.ansible_run import environment, inventory, play_each, run
+from helpers.leases import mark, note
+from helpers.lying_host import LyingHost
+from helpers.network import ssh_that_is_refused
+from helpers.waiting import PATIENCE, wait_until
 
 KEEPERS = ("web-1", "web-2", "web-10")
 MODULE = "maintenance.azure.lease"
 ASKED = "Take the lease on each lock host"
 VERDICT = "Go on only with the lease"
-TASKS = Path(ansible_run.__file__).resolve().parents[1] / "playbooks" / "tasks"
+TASKS = ROOT / "playbooks" / "tasks"
 ONE = ["web-1"]
 
 
@@ -64,7 +64,7 @@ def make_hosts(folder, *away, **own_vars):
     own = {keeper: {"maintenance_lock_path": str(path)} for keeper, path in paths(folder).items()}
     own["web-11"] = {}
     for host in away:
-        own[host].update(through_an_ssh_that_never_gets_there(folder))
+        own[host].update(ssh_that_is_refused(folder))
     for host, more in own_vars.items():
         own[host.replace("_", "-")].update(more)
     return inventory(folder, own)
@@ -128,6 +128,7 @@ def ask(deed, **options):
     return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
 
 
+@pytest.mark.rest
 def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
     looked = tmp_path / "looked"
     copy = {"name": "Look", "ansible.builtin.command": f"cp -r {tmp_path / 'web-10'} {looked}"}
@@ -168,6 +169,7 @@ def test_two_at_once_then_a_kill_and_a_takeover(tmp_path, hosts):
     assert third.of(ASKED, "web-1")["results"][0]["took_over_from"]["reason"] == "dead"
 
 
+@pytest.mark.rest
 def test_the_second_waits_for_the_first(tmp_path, hosts):
     first = start(tmp_path, hosts, "first", TAKE, work(tmp_path), RENEW, GIVE_BACK)
     wait_until(lambda: set(holders(tmp_path).values()) == {"first"})
@@ -185,6 +187,7 @@ def test_the_second_waits_for_the_first(tmp_path, hosts):
     assert set(holders(tmp_path).values()) == {"second"}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("wait", "code"), [(4, 2), (60, 0)])
 def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hosts, wait, code):
     foreign(tmp_path, 600 if code else 6, notes=[note("web-11")])
@@ -203,6 +206,7 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
         assert holders(tmp_path)["web-1"] == "mine"
 
 
+@pytest.mark.rest
 def test_a_lapsed_lease_is_not_renewed_and_writes_no_notes(tmp_path, hosts):
     short = lease_tasks("take", seconds=1)
     sleep = {"name": "Sleep", "ansible.builtin.command": "sleep 1.2", "run_once": True}
@@ -216,6 +220,7 @@ def test_a_lapsed_lease_is_not_renewed_and_writes_no_notes(tmp_path, hosts):
     assert json.loads(paths(tmp_path)["web-1"].read_text())["notes"] == []
 
 
+@pytest.mark.rest
 def test_notes_stay_for_the_next_holder(tmp_path, hosts):
     drain, approval = note("web-11", run="mine"), note("web-11", run="mine", mark=mark("E0", ("web-11",)))
     tasks = (
@@ -236,6 +241,7 @@ def test_notes_stay_for_the_next_holder(tmp_path, hosts):
     assert again.of("take", "web-1")["notes"] == [drain, approval]
 
 
+@pytest.mark.rest
 def test_groups_have_leases_of_their_own_and_patterns_share_them(tmp_path, hosts):
     foreign(tmp_path, 600, group="set-a")
     take_a, take_b = lease_tasks("take", group="set-a"), lease_tasks("take", group="set-b")
@@ -251,6 +257,7 @@ def test_groups_have_leases_of_their_own_and_patterns_share_them(tmp_path, hosts
     assert "the lease of set-a is held by run elsewhere" in same.of(VERDICT)["msg"]
 
 
+@pytest.mark.rest
 def test_what_is_not_enough_is_given_back(tmp_path, hosts):
     foreign(tmp_path, 600)
     paths(tmp_path)["web-1"].unlink()
@@ -278,6 +285,7 @@ def test_two_keepers_may_not_and_are_named(tmp_path):
     assert holders(tmp_path) == dict.fromkeys(KEEPERS)
 
 
+@pytest.mark.rest
 def test_of_two_keepers_both_are_needed(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=["web-1", "web-2"]))
@@ -297,6 +305,7 @@ def test_a_keeper_that_lies_counts_as_lost(tmp_path):
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
 
 
+@pytest.mark.rest
 def test_a_damaged_file_is_not_a_free_lease_and_is_told(tmp_path, hosts):
     foreign(tmp_path, 600)
     paths(tmp_path)["web-1"].write_text("")
@@ -305,6 +314,7 @@ def test_a_damaged_file_is_not_a_free_lease_and_is_told(tmp_path, hosts):
     assert "does not tell who has the lease" in done.of(VERDICT, "web-1")["msg"]
 
 
+@pytest.mark.rest
 def test_a_run_whose_lease_is_gone_stops(tmp_path, hosts):
     """Nobody has it now: somebody may have had it in between."""
     lose = {"name": "Lose", "ansible.builtin.command": f"rm {paths(tmp_path)['web-1']}", "run_once": True}
@@ -313,6 +323,7 @@ def test_a_run_whose_lease_is_gone_stops(tmp_path, hosts):
     assert "has lost the lease: 0 of 1 lock hosts" in done.of(VERDICT, "web-1")["msg"]
 
 
+@pytest.mark.rest
 def test_check_mode_takes_nothing_and_tells(tmp_path, hosts):
     check = ("--check", *extra(run_id="mine", lock_wait=60, lock_hosts=ONE))
     free = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=check)
@@ -352,6 +363,7 @@ def test_the_module_by_itself(tmp_path):
         assert 500 < told["holder"]["seconds_left"] <= 600
 
 
+@pytest.mark.rest
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     """Also where the host can't be reached: a batch of the roll may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")

@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from drain_fixtures import haproxy, listener
+from helpers.host_services import haproxy, listener
 
 __all__ = ["haproxy", "listener"]

@@ -10,8 +10,8 @@ import re
 import shlex
 
 import pytest
-from ansible_run import inventory, play, run
-from roll_fleet import RollFleet
+from helpers.ansible_run import inventory, play, run
+from helpers.fleet import RollFleet
 
 RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
@@ -63,6 +63,7 @@ def lies(folder, listener_url):
     }
 
 
+@pytest.mark.rest
 def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listener):
     found = lies(tmp_path, listener.url)
     with RollFleet(tmp_path, hosts=2) as fleet:
@@ -94,6 +95,7 @@ def _one_line(told):
     return " ".join(str(failures[0]).split())
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("what", ["nginx on this host", "command"])
 def test_what_was_done_on_the_host_itself_is_undone_there(tmp_path, what):
     """For its own VM a host may say what it likes: it runs as the same user, on itself, and nowhere else."""
@@ -149,6 +151,7 @@ def drained(tmp_path, haproxy):
     return lambda steps: play(tmp_path, hosts(steps), RESTORE, hosts="web_0")
 
 
+@pytest.mark.rest
 def test_steps_that_name_the_event_are_undone_without_it(tmp_path, haproxy, drained):
     told = drained(balanced(tmp_path, haproxy))
     assert told.code == 0, told.output
@@ -157,6 +160,7 @@ def test_steps_that_name_the_event_are_undone_without_it(tmp_path, haproxy, drai
     assert list((tmp_path / "records").iterdir()) == []
 
 
+@pytest.mark.rest
 def test_steps_that_were_edited_are_known_again(tmp_path, haproxy, drained):
     steps = balanced(tmp_path, haproxy, timeout=30)
     steps[0]["log"]["message"] = "another message"
@@ -165,6 +169,7 @@ def test_steps_that_were_edited_are_known_again(tmp_path, haproxy, drained):
     assert haproxy.states()["web_0"] == "ready"
 
 
+@pytest.mark.rest
 def test_a_step_that_was_removed_is_told(tmp_path, haproxy, drained):
     told = drained(balanced(tmp_path, haproxy)[:1])
     assert told.code == 2
@@ -189,6 +194,7 @@ def test_the_load_balancer_is_believed_about_itself(tmp_path, haproxy, drained):
     assert haproxy.states()["web_0"] == "ready"
 
 
+@pytest.mark.rest
 def test_a_record_names_whom_it_is_for(tmp_path, haproxy, drained):
     (record,) = (tmp_path / "records").iterdir()
     kept = json.loads(record.read_text())

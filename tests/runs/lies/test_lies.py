@@ -9,11 +9,13 @@ import json
 import re
 
 import pytest
-import ways
-from ansible_run import inventory, play, run
-from lying_host import LyingHost
-from roll_fleet import RollFleet
-from simulator_process import Simulator
+from helpers import transports as ways
+from helpers.ansible_run import inventory, play, run
+from helpers.fleet import RollFleet
+from helpers.lying_host import LyingHost
+from helpers.simulator_process import Simulator
+
+pytestmark = pytest.mark.rest
 
 ROLE = "ansible.builtin.include_role"
 HEADER = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'touch {trap}') ]]"

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
-from ansible_run import inventory, run
+from helpers.ansible_run import inventory, run
 
 pytestmark = pytest.mark.rest
 

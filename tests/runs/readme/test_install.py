@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 import yaml
-from galaxy_double import galaxy
-from readme_page import README, ROOT, User, clone, commands_with
+from helpers.galaxy_double import galaxy
+from helpers.readme_page import README, ROOT, User, clone, commands_with
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 BUILD, FROM_TARBALL, FROM_GIT = commands_with("ansible-galaxy collection")

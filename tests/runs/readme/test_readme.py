@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from readme_page import ROOT, User, commands, commands_with, files
-from simulator_process import Simulator
+from helpers.readme_page import ROOT, User, commands, commands_with, files
+from helpers.simulator_process import Simulator
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 # `make test` is what runs this, and tests/runs/demo runs `make demo` from a clone.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 
-import browser
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from helpers import browser
 
 pytestmark = [
     pytest.mark.once,

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 
-import ansible_run
 import pytest
-from roll_fleet import RollFleet
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+from helpers.simulator_process import Simulator
 
 HOSTILE = "</script><script>alert(1)</script>{{ lookup('pipe', 'touch TRAP') }}<b>'\"&"
 
@@ -62,6 +60,7 @@ def test_what_is_read_now(tmp_path, simulator):
     assert "Nothing is known about away, web-2." in run.output
 
 
+@pytest.mark.rest
 def test_the_last_run(tmp_path):
     """Both ways that a report gets to know it: the file that a roll writes, and the variable that AWX hands on."""
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
@@ -88,6 +87,7 @@ def test_the_last_run(tmp_path):
         assert "all is well" in page
 
 
+@pytest.mark.rest
 def test_without_reading_anything(tmp_path, simulator):
     """From what is known, as with cached facts; many hosts, in few tasks."""
     simulator.add_event(id="E", type="Reboot", resources=["web-0"])
@@ -111,6 +111,7 @@ def test_without_reading_anything(tmp_path, simulator):
     assert data(folder)["stale"] is True
 
 
+@pytest.mark.rest
 def test_check_mode_writes_nothing(tmp_path, simulator):
     inventory = ansible_run.fleet_inventory(tmp_path, simulator)
     run = report(tmp_path, inventory, "--check")
@@ -119,6 +120,7 @@ def test_check_mode_writes_nothing(tmp_path, simulator):
     assert not (tmp_path / "maintenance-report.html").exists()
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("options", "part"),
     [

@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from ansible_run import inventory, play
-from patience import wait_until
-from simulator_process import Simulator
-from sshd_process import SSHD, sshd
+from helpers.ansible_run import inventory, play
+from helpers.simulator_process import Simulator
+from helpers.sshd_process import SSHD, sshd
+from helpers.waiting import wait_until
 
 HOSTS = ["web_0", "web_1", "web_2"]
 FLEET = {"vms": [{"name": name, "group": "web"} for name in HOSTS], "groups": {"web": {"kind": "availability_set"}}}
@@ -57,10 +57,10 @@ def assert_approved_once(simulator):
     ("keywords", "arguments"),
     [
         pytest.param({}, (), id="linear"),
-        pytest.param({"strategy": "free"}, (), id="free"),
+        pytest.param({"strategy": "free"}, (), id="free", marks=pytest.mark.rest),
         pytest.param({}, ("--forks", "1"), id="one fork", marks=pytest.mark.rest),
         pytest.param({"serial": 1}, (), id="serial", marks=pytest.mark.rest),
-        pytest.param({}, ("--limit", "web_1,web_2"), id="limit"),
+        pytest.param({}, ("--limit", "web_1,web_2"), id="limit", marks=pytest.mark.rest),
     ],
 )
 def test_one_host_sends_and_the_others_say_who(tmp_path, simulator, keywords, arguments):
@@ -76,11 +76,13 @@ def test_one_host_sends_and_the_others_say_who(tmp_path, simulator, keywords, ar
         assert result["leaders"] == {"A1": leader}
 
 
+@pytest.mark.rest
 def test_run_once(tmp_path, simulator):
     outcome = play(tmp_path, hosts(tmp_path, simulator), {**TASK, "run_once": True})
     assert (outcome.code, posts(simulator)) == (0, [("web_0", ["A1"])])
 
 
+@pytest.mark.rest
 def test_delegated_to_one_host(tmp_path, simulator):
     task = {
         **TASK,
@@ -95,7 +97,7 @@ def test_delegated_to_one_host(tmp_path, simulator):
     assert sum(result["changed"] for result in outcome.everywhere("Approve").values()) == 1
 
 
-@pytest.mark.parametrize("forks", ["1", "5"])
+@pytest.mark.parametrize("forks", [pytest.param("1", marks=pytest.mark.rest), "5"])
 def test_a_host_that_can_t_be_reached_is_replaced(tmp_path, simulator, forks):
     lost = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
     outcome = play(tmp_path, hosts(tmp_path, simulator, web_0=lost), TASK, arguments=("--forks", forks))
@@ -103,6 +105,7 @@ def test_a_host_that_can_t_be_reached_is_replaced(tmp_path, simulator, forks):
     assert_approved_once(simulator)
 
 
+@pytest.mark.rest
 def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
     failing = {"name": "Fail", "ansible.builtin.command": "/bin/false", "when": "inventory_hostname == 'web_0'"}
     play(tmp_path, hosts(tmp_path, simulator), failing, TASK)
@@ -110,6 +113,7 @@ def test_a_host_that_failed_earlier_is_replaced(tmp_path, simulator):
     assert posts(simulator)[0][0] != "web_0"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("forks", ["1", "5"])
 def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, forks):
     for vm in ("web_0", "web_1"):
@@ -124,6 +128,7 @@ def test_a_host_whose_post_fails_leaves_it_to_the_next(tmp_path, simulator, fork
         assert results["web_1"]["left_to"] == {"A1": ["web_2"]}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("bad", [1, 2])
 def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
     """The others must not run out of patience while it tries."""
@@ -137,6 +142,7 @@ def test_a_leader_that_gets_500_gives_way(tmp_path, simulator, bad):
     assert posts(simulator)[-1][0] in HOSTS[bad:]
 
 
+@pytest.mark.rest
 def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
     simulator.fault(kind="status", status=400, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
@@ -146,7 +152,9 @@ def test_only_the_last_that_could_have_sent_fails(tmp_path, simulator):
     assert sorted(posts(simulator)) == [(host, []) for host in HOSTS]
 
 
-@pytest.mark.parametrize("fault", ["lost_answer", "drop", "error_500"])
+@pytest.mark.parametrize(
+    "fault", ["lost_answer", *(pytest.param(fault, marks=pytest.mark.rest) for fault in ("drop", "error_500"))]
+)
 def test_a_lost_answer_is_resolved_by_reading(tmp_path, simulator, fault):
     simulator.fault(kind=fault, count=1, method="POST")
     outcome = play(tmp_path, hosts(tmp_path, simulator), TASK)
@@ -157,6 +165,7 @@ def test_a_lost_answer_is_resolved_by_reading(tmp_path, simulator, fault):
         assert len(posts(simulator)) == 1
 
 
+@pytest.mark.rest
 def test_a_lost_answer_to_an_approval_that_takes_a_while(tmp_path, simulator):
     simulator.cancel("A1")
     simulator.add_event(id="B2", type="Reboot", resources=HOSTS, dwell=600, approval_delay=4)
@@ -167,7 +176,14 @@ def test_a_lost_answer_to_an_approval_that_takes_a_while(tmp_path, simulator):
 
 
 @pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
-@pytest.mark.parametrize(("arrives", "cut_off"), [(True, "dead"), (False, "dead"), (False, "silent")])
+@pytest.mark.parametrize(
+    ("arrives", "cut_off"),
+    [
+        pytest.param(True, "dead", marks=pytest.mark.rest),
+        pytest.param(False, "dead", marks=pytest.mark.rest),
+        (False, "silent"),
+    ],
+)
 def test_a_host_that_is_cut_off_in_the_middle_of_its_post(tmp_path, simulator, arrives, cut_off):
     """The leader is reached through a real sshd, which ends or stops with all its sessions while the POST hangs.
 

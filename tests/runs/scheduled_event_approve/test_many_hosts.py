@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import collections
 
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
+import pytest
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
+
+pytestmark = pytest.mark.rest
 
 HOSTS = [f"web_{number:02}" for number in range(30)]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from ansible_run import fleet_inventory, play, play_each
-from patience import wait_until
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory, play, play_each
+from helpers.simulator_process import Simulator
+from helpers.waiting import wait_until
 
 pytestmark = pytest.mark.rest
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
 
 FLEET = {
     "vms": [{"name": f"web_{number}", "group": "web"} for number in range(3)],
@@ -43,6 +43,7 @@ def posts(simulator):
     return [line for line in simulator.log() if line["method"] == "POST"]
 
 
+@pytest.mark.rest
 def test_drain_failed(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0", "web_1"])
     failing = {"name": "Drain", "ansible.builtin.command": "/bin/false", "when": "inventory_hostname == 'web_1'"}
@@ -61,6 +62,7 @@ def test_names_me_and_a_vm_that_is_not_drained(tmp_path, simulator):
     assert (outcome.code, approvals(simulator)) == (2, [])
 
 
+@pytest.mark.rest
 def test_names_me_and_a_vm_that_nobody_knows(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0", "stranger"], group="web")
     simulator.add_event(id="B2", type="Reboot", resources=["web_0"])
@@ -73,6 +75,7 @@ def test_names_me_and_a_vm_that_nobody_knows(tmp_path, simulator):
     assert "A1 also touches stranger" in result["msg"]
 
 
+@pytest.mark.rest
 def test_names_only_others(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_1"])
     outcome = approve(tmp_path, simulator, WHOLE_BATCH, arguments=("--limit", "web_0"))
@@ -80,6 +83,7 @@ def test_names_only_others(tmp_path, simulator):
     assert outcome.of("Approve")["msg"] == "Nothing to approve"
 
 
+@pytest.mark.rest
 def test_two_events_for_me_go_in_one_request(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
     simulator.add_event(id="B2", type="Freeze", resources=["web_0"])
@@ -88,6 +92,7 @@ def test_two_events_for_me_go_in_one_request(tmp_path, simulator):
     assert len(posts(simulator)) == 1
 
 
+@pytest.mark.rest
 def test_preempt_and_terminate_are_approved(tmp_path, simulator):
     simulator.add_event(id="A1", type="Preempt", resources=["web_0"], notice=600)
     simulator.add_event(id="B2", type="Terminate", resources=["web_1"], notice=600)
@@ -95,6 +100,7 @@ def test_preempt_and_terminate_are_approved(tmp_path, simulator):
     assert (outcome.code, sorted(approvals(simulator))) == (0, ["A1", "B2"])
 
 
+@pytest.mark.rest
 def test_a_deletion_is_approved_by_its_own_vm_only(tmp_path, simulator):
     simulator.add_event(id="B2", type="Terminate", resources=["web_1"], notice=600)
     options = {"drained": ["web_0", "web_1"], "event_ids": ["B2"]}
@@ -106,6 +112,7 @@ def test_a_deletion_is_approved_by_its_own_vm_only(tmp_path, simulator):
     assert posts(simulator)[0]["vm"] == "web_1"
 
 
+@pytest.mark.rest
 def test_already_started_is_not_sent_again(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], status="Started", dwell=600)
     outcome = approve(tmp_path, simulator)
@@ -114,12 +121,14 @@ def test_already_started_is_not_sent_again(tmp_path, simulator):
     assert (result["changed"], result["already_started"]) == (False, ["A1"])
 
 
+@pytest.mark.rest
 def test_a_name_in_another_case_is_matched(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["WEB_0"], group="web")
     outcome = approve(tmp_path, simulator)
     assert (outcome.code, approvals(simulator)) == (0, ["A1"])
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("kind", ["error_503", "too_many_429", "hang"])
 def test_fifteen_seconds_of_trouble(tmp_path, simulator, kind):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
@@ -135,6 +144,7 @@ def test_a_refused_post_is_tried_again(tmp_path, simulator):
     assert (outcome.code, approvals(simulator), len(posts(simulator))) == (0, ["A1"], 3)
 
 
+@pytest.mark.rest
 def test_a_post_that_is_refused_for_good_is_said(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
     simulator.fault(kind="status", status=400, method="POST")

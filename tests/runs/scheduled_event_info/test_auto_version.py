@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-import ways
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
+from helpers import transports as ways
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 

@@ -9,9 +9,11 @@ import os
 import shutil
 
 import pytest
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
-from sshd_process import SSHD, sshd
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
+from helpers.sshd_process import SSHD, sshd
+
+pytestmark = pytest.mark.rest
 
 needs_sshd = pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without a password")

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_run import fleet_inventory, play
-from simulator_process import Simulator
+from helpers.ansible_run import fleet_inventory, play
+from helpers.simulator_process import Simulator
 
 HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_run import fleet_inventory, inventory, play, play_each, run
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers.ansible_run import fleet_inventory, inventory, play, play_each, run
+from helpers.simulator_process import Simulator
 
 FLEET = {
     "vms": [
@@ -118,11 +116,13 @@ def readings(tmp_path_factory, simulator):
     )
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("options", "expected"), READINGS, ids=str)
 def test_options(readings, options, expected):
     assert ids(readings.of(str(options))) == expected
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("version", API_VERSIONS)
 def test_every_api_version_gives_the_same_shape(readings, version):
     first, last = readings.of(str({"api_version": version}))["events"]
@@ -131,6 +131,7 @@ def test_every_api_version_gives_the_same_shape(readings, version):
     assert set(first) == set(last)
 
 
+@pytest.mark.rest
 def test_a_given_name_spares_the_instance_metadata(tmp_path, hosts, simulator):
     simulator.clear_log()
     result = play(tmp_path, hosts, read({"vm_name": "web_0"}), arguments=("--limit", "web_1")).of("Read")
@@ -138,12 +139,14 @@ def test_a_given_name_spares_the_instance_metadata(tmp_path, hosts, simulator):
     assert [line["path"] for line in simulator.log()] == ["/metadata/scheduledevents"]
 
 
+@pytest.mark.rest
 def test_two_requests_are_all_it_takes(tmp_path, hosts, simulator):
     simulator.clear_log()
     play(tmp_path, hosts, READ, arguments=("--limit", "web_1"))
     assert len(simulator.log()) == 2
 
 
+@pytest.mark.rest
 def test_query(tmp_path, hosts):
     options = {"affecting": "any", "query": "events[?status == 'Scheduled'].resources[]"}
     assert play(tmp_path, hosts, read(options), arguments=("--limit", "web_0")).of("Read")["query_result"] == [
@@ -152,6 +155,7 @@ def test_query(tmp_path, hosts):
     ]
 
 
+@pytest.mark.rest
 def test_ad_hoc(tmp_path, hosts, simulator):
     answer = run(
         tmp_path,
@@ -170,6 +174,7 @@ def test_ad_hoc(tmp_path, hosts, simulator):
     assert "web_0 | SUCCESS" in answer.output
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("keywords", "settings", "arguments"),
     [
@@ -193,6 +198,7 @@ def test_ways_to_run_a_task(tmp_path, hosts, keywords, settings, arguments):
         assert ids(single) == ["A1", "C3"]
 
 
+@pytest.mark.rest
 def test_delegation_reads_the_host_that_is_delegated_to(tmp_path, simulator):
     own = {vm: {"maintenance_endpoint": url} for vm, url in simulator.endpoints.items()}
     task = read({"endpoint": "{{ hostvars.web_1.maintenance_endpoint }}"}, delegate_to="web_1")
@@ -201,6 +207,7 @@ def test_delegation_reads_the_host_that_is_delegated_to(tmp_path, simulator):
     assert ids(result) == ["B2", "C3"]
 
 
+@pytest.mark.rest
 def test_the_structure_survives_as_a_fact_and_as_json(tmp_path, hosts):
     outcome = play(
         tmp_path,

@@ -9,9 +9,9 @@ import os
 import shlex
 
 import pytest
-import ways
-from ansible_run import fleet_inventory, inventory, play, play_each
-from simulator_process import Simulator, control_command
+from helpers import transports as ways
+from helpers.ansible_run import fleet_inventory, inventory, play, play_each
+from helpers.simulator_process import Simulator, control_command
 
 pytestmark = pytest.mark.rest
 

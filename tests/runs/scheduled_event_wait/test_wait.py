@@ -8,11 +8,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from ansible_run import fleet_inventory, play, play_each
-from patience import wait_until
-from simulator_process import Simulator
-
-pytestmark = pytest.mark.rest
+from helpers.ansible_run import fleet_inventory, play, play_each
+from helpers.simulator_process import Simulator
+from helpers.waiting import wait_until
 
 
 @pytest.fixture
@@ -46,6 +44,7 @@ def test_an_event_starts_and_ends_by_itself(tmp_path, simulator, until, outcome)
     assert "Reboot of web is scheduled, due in " in " ".join(run.output.split())
 
 
+@pytest.mark.rest
 def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=2, dwell=2)
     simulator.fault(kind="html", count=2, path="scheduledevents")
@@ -55,6 +54,7 @@ def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
     assert "[web] does not answer, trying on:" in run.output
 
 
+@pytest.mark.rest
 def test_a_service_that_stays_down_is_never_the_end_of_an_event(tmp_path, simulator):
     simulator.fault(kind="error_503")
     run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=4, timeout=2)
@@ -62,16 +62,19 @@ def test_a_service_that_stays_down_is_never_the_end_of_an_event(tmp_path, simula
     assert "HTTP 503" in run.of("Wait")["msg"]
 
 
+@pytest.mark.rest
 def test_what_is_not_listed_is_over(tmp_path, simulator):
     assert wait(tmp_path, simulator, event_ids=["A1"]).of("Wait")["outcomes"] == {"A1": "gone"}
 
 
+@pytest.mark.rest
 def test_check_mode_reads_once(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web"])
     run = wait(tmp_path, simulator, "--check", event_ids=["A1"], wait_timeout=600)
     assert (run.code, run.of("Wait")["outcomes"]) == (0, {"A1": "Scheduled"})
 
 
+@pytest.mark.rest
 def test_bad_input(tmp_path, simulator):
     cases = [
         ({"event_ids": ["A"], "until": "gone"}, "must be one of: started, finished"),

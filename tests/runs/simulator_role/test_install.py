@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from ansible_run import inventory, play
-from simulator_process import PROGRAM
+from helpers.ansible_run import inventory, play
+from helpers.simulator_process import PROGRAM
 
 pytestmark = [
     # Ansible copies a folder file by file, each with two modules.

@@ -10,10 +10,13 @@ import os
 import signal
 import socket
 
-import ansible_run
-from patience import wait_until
-from roll_fleet import RollFleet
-from watcher_process import Watcher
+import pytest
+from helpers import ansible_run
+from helpers.fleet import RollFleet
+from helpers.waiting import wait_until
+from helpers.watcher_process import Watcher
+
+pytestmark = pytest.mark.waits
 
 
 def test_a_run_leaves_its_mark_on_every_host_and_its_deeds_in_the_record(tmp_path):
@@ -67,6 +70,7 @@ def fleet_report(fleet, folder):
     return json.loads((folder / "maintenance-report.json").read_text())
 
 
+@pytest.mark.rest
 def test_before_a_wave_hosts_that_act_by_themselves_are_read_again(tmp_path):
     with RollFleet(tmp_path, hosts=3, domains=3) as fleet:
         for host in fleet.domain_of:

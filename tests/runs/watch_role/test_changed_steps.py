@@ -14,7 +14,9 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     recorded,
     utc_now,
 )
-from ansible_run import inventory, play
+from helpers.ansible_run import inventory, play
+
+pytestmark = pytest.mark.rest
 
 EVENT = {"id": "A1", "type": "Reboot", "status": "Scheduled", "resources": ["web-0"], "not_before": None}
 

@@ -10,20 +10,20 @@ import os
 import re
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
-from ansible_run import run
-from patience import PATIENCE, wait_until
-from simulator_process import Simulator
-from watcher_process import reflex_pids
+from helpers import ROOT
+from helpers.ansible_run import run
+from helpers.simulator_process import Simulator
+from helpers.waiting import PATIENCE, wait_until
+from helpers.watcher_process import reflex_pids
 
 pytestmark = [
     pytest.mark.rest,
     pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its files to root, so it needs root"),
 ]
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "watch.md"
+GUIDE = ROOT / "docs" / "watch.md"
 
 
 def blocks(kind):

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
-from ansible_run import inventory, play
-from patience import PATIENCE, wait_until
-from simulator_process import Simulator
-from watcher_process import reflex_pids
+from helpers.ansible_run import inventory, play
+from helpers.simulator_process import Simulator
+from helpers.waiting import PATIENCE, wait_until
+from helpers.watcher_process import reflex_pids
 
 pytestmark = [
     pytest.mark.rest,

@@ -12,9 +12,9 @@ import signal
 import time
 
 import pytest
-from patience import PATIENCE, wait_until
-from simulator_process import Simulator
-from watcher_process import Watcher
+from helpers.simulator_process import Simulator
+from helpers.waiting import PATIENCE, wait_until
+from helpers.watcher_process import Watcher
 
 pytestmark = [pytest.mark.rest, pytest.mark.once]
 MOMENTS = 20

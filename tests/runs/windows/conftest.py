@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from drain_fixtures import haproxy, listener, nginx
+from helpers.host_services import haproxy, listener, nginx
+from helpers.windows_host import WindowsHost, with_ansible_windows
 from tools.wheel_part import Unavailable
-from windows_host import WindowsHost, with_ansible_windows
 
 __all__ = ["haproxy", "listener", "nginx"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_run import inventory, play
-from windows_double.machine import ADMINISTRATORS, SOMEBODY
-from windows_host import POWERSHELL, SETTINGS, needs_boots
+from helpers.ansible_run import inventory, play
+from helpers.windows_double.machine import ADMINISTRATORS, SOMEBODY
+from helpers.windows_host import POWERSHELL, SETTINGS, needs_boots
 
 pytestmark = pytest.mark.rest
 

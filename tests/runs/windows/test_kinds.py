@@ -10,11 +10,10 @@ import os
 import sys
 
 import pytest
-from ansible_run import inventory, play
-from kubernetes_api import kubeconfig, served
-from kubernetes_cluster import Cluster
-from other_collections import collections_path
-from windows_host import WindowsHost
+from helpers.ansible_run import inventory, play
+from helpers.kubernetes_double import Cluster, kubeconfig, served
+from helpers.other_collections import collections_path
+from helpers.windows_host import WindowsHost
 
 pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"

@@ -10,9 +10,9 @@ import hashlib
 import json
 
 import pytest
-from ansible_run import inventory, play
-from windows_double.machine import ADMINISTRATORS, SOMEBODY, SYSTEM
-from windows_host import SETTINGS, needs_powershell
+from helpers.ansible_run import inventory, play
+from helpers.windows_double.machine import ADMINISTRATORS, SOMEBODY, SYSTEM
+from helpers.windows_host import SETTINGS, needs_powershell
 
 pytestmark = [pytest.mark.rest, needs_powershell]
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 
-import ansible_run
-import check_run
 import pytest
-from simulator_process import Simulator
+from helpers import ansible_run, check_run
+from helpers.simulator_process import Simulator
+from helpers.windows_host import SETTINGS, WindowsHost, with_ansible_windows
 from tools.wheel_part import Unavailable
-from windows_host import SETTINGS, WindowsHost, with_ansible_windows
 
 pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"

@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 
 import pytest
-from restless_service import restless_service
-from roll_fleet import RollFleet
+from helpers.fleet import RollFleet
+from helpers.restless_service import restless_service
+from helpers.windows_host import WindowsHost, with_ansible_windows
 from tools.wheel_part import Unavailable
-from windows_host import WindowsHost, with_ansible_windows
+
+pytestmark = pytest.mark.rest
 
 # Besides the wait for the event.
 CALLS_OF_A_ROLL = 20
@@ -81,7 +83,6 @@ def restless(fleet):
         yield fleet.windows["web-2"]
 
 
-@pytest.mark.rest
 def test_a_mixed_fleet(fleet, restless):
     fleet.event_per_domain()
     plan = fleet.roll("--check")
@@ -105,7 +106,6 @@ def test_a_mixed_fleet(fleet, restless):
     assert approving_calls(restless) == [["boot", "send", *marks, "send"], ["boot", *marks, "send"]]
 
 
-@pytest.mark.rest
 def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     fleet.event_of_domain("0")
     fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-3") == 1)
@@ -115,7 +115,6 @@ def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     assert fleet.approvals() == ["E0"]
 
 
-@pytest.mark.rest
 def test_a_windows_host_that_is_away_for_a_while(fleet):
     """The answer to what was written is lost: the next run, or the next turn, goes on."""
     fleet.event_of_domain("2")

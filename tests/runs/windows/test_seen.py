@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_run import inventory, play
-from windows_double.recorded import FOLDER, differences
-from windows_host import POWERSHELL, needs_powershell
+from helpers.ansible_run import inventory, play
+from helpers.windows_double.recorded import FOLDER, differences
+from helpers.windows_host import POWERSHELL, needs_powershell
 
 pytestmark = [pytest.mark.rest, needs_powershell]
 # Nothing of a double in between: as this was recorded.

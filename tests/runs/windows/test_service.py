@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import pytest
-import ways
-from ansible_run import inventory, play
-from restless_service import restless_service
-from simulator_process import Simulator
-from windows_host import SETTINGS
-from without_times import without_times
+from helpers import transports as ways
+from helpers.ansible_run import comparable_result, inventory, play
+from helpers.restless_service import restless_service
+from helpers.simulator_process import Simulator
+from helpers.windows_host import SETTINGS
 
 pytestmark = pytest.mark.rest
 
@@ -69,7 +68,7 @@ def test_results_and_messages_are_those_of_a_linux_host(tmp_path, simulator, win
     found = run_on(tmp_path, simulator, windows.host_vars, *STEPS)
     for task in STEPS:
         name = task["name"]
-        assert without_times(found.of(name)) == without_times(expected.of(name)), name
+        assert comparable_result(found.of(name)) == comparable_result(expected.of(name)), name
     assert found.of("Approve")["approved"] == ["A1"]
     assert found.of("Fail")["outcome"] == "failed"
     assert approvals(simulator) == [["A1"]]

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_run import inventory, play
-from patience import wait_until
-from windows_host import SETTINGS
+from helpers.ansible_run import inventory, play
+from helpers.waiting import wait_until
+from helpers.windows_host import SETTINGS
 
 pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"

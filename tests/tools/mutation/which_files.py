@@ -54,7 +54,7 @@ PURE_TESTS = {
     f"{PURE}/_words.py": "tests/unit/waves tests/unit/plan tests/unit/check",
 }
 # In its own process and at a time that the tests drive; those over HTTP are no guard of the rules.
-SIMULATOR_TESTS = "tests/unit/simulator_parts"
+SIMULATOR_TESTS = "tests/unit/roles/simulator"
 # What only says how it looks, or starts the program, is left out.
 NO_RULES = ("__init__.py", "__main__.py", "command_line.py", "program.py", "listening_sockets.py", "network.py")
 

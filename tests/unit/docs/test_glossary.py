@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -15,8 +14,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
 from ansible_collections.maintenance.azure.plugins.plugin_utils import _options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.standard_groups import STATE_GROUPS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import STATES as REPORT_STATES
+from helpers import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \| (.*) \|$", PAGE, re.MULTILINE)
 # Words of results that say nothing about a host, an event or a VM, or that Azure itself has chosen.

@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import re
 import urllib.parse
-from pathlib import Path
 
 import pytest
 import yaml
+from helpers import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 YAML = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from helpers import ROOT
 from tools.mutation.which_files import DECISIONS, pure_files
 
-TREE = Path(__file__).resolve().parents[3]
+TREE = ROOT
 
 
 def test_all_that_is_pure_is_there():

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from helpers import ROOT
 from tools.mutation.same_programs import listed, same_program
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(("file", "change"), listed())

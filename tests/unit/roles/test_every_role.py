@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
+from helpers import ROOT
 
-ROLES = sorted(path for path in (Path(__file__).resolve().parents[3] / "roles").iterdir() if (path / "meta").is_dir())
+ROLES = sorted(path for path in (ROOT / "roles").iterdir() if (path / "meta").is_dir())
 
 
 def load(path):

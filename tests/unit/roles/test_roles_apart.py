@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
+from helpers import ROOT
 
-ROLES = Path(__file__).resolve().parents[3] / "roles"
+ROLES = ROOT / "roles"
 NAMES = sorted(path.name for path in ROLES.iterdir() if (path / "meta").is_dir())
 PUBLIC = {"approve", "drain", "restore", "simulator", "watch"}
 FILES = sorted(ROLES.rglob("*.yml"))

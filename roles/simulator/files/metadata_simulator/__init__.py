@@ -4,7 +4,7 @@
 """Plays Azure's metadata service (Scheduled Events) for a fleet of VMs described in one JSON file.
 
 Standard library only, Python 3.6 or newer. `python3 DIR/metadata_simulator` runs it. The guide is docs/simulator.md of
-the collection maintenance.azure; what the simulator promises is the list of tests in tests/unit/simulator.
+the collection maintenance.azure; what the simulator promises is the list of tests in tests/conformance.
 
 Two kinds of seconds: durations of the simulated world (notice, dwell, the slow first call, 24 hours of silence) are
 "simulated seconds" and pass `speed` times as fast; rate limits and faults are in real seconds.

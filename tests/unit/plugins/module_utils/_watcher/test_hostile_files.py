@@ -1,0 +1,285 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files beside the status, in a directory of the watcher's user: what a root process makes of lies and links.
+
+Whoever has taken over that user can put anything there, at any moment. A root process must not follow it anywhere,
+hang, come to an end, or ask the service more often than that allows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import threading
+import time
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, JournalFile
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import kept_steps as _kept_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import NO_RUN, RunMark
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, told_mark
+from helpers.simulator_process import Simulator
+from helpers.waiting import PATIENCE
+
+SOMEBODY = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")
+
+
+def in_time(function):
+    """What it returns; one that waits for ever fails, and does not hold up the others."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()), daemon=True)
+    thread.start()
+    thread.join(PATIENCE / 10)
+    assert found, "it hangs"
+    return found[0]
+
+
+def a_good_mark():
+    return json.dumps({"run_id": "r", "until": time.time() + 80})
+
+
+def test_a_mark_that_is_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "run.json")
+    assert in_time(lambda: _run_mark.read_run_mark(str(tmp_path / "run.json"))) == NO_RUN
+
+
+def test_a_mark_that_is_a_link_is_none(tmp_path):
+    (tmp_path / "elsewhere").write_text(a_good_mark())
+    (tmp_path / "run.json").symlink_to(tmp_path / "elsewhere")
+    assert _run_mark.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
+
+
+@pytest.mark.parametrize("content", ["[" * 9999, '{"until": NaN}', '{"until": -Infinity}', "\ud800", "{}" * 20000])
+def test_a_mark_that_is_damaged_on_purpose_is_none(tmp_path, content):
+    (tmp_path / "run.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    assert _run_mark.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
+
+
+@needs_root
+def test_only_root_can_say_that_a_run_is_there(tmp_path):
+    mark = tmp_path / "run.json"
+    mark.write_text(a_good_mark())
+    assert _run_mark.read_run_mark(str(mark)) == RunMark(True, True)
+    os.chown(mark, SOMEBODY, SOMEBODY)
+    assert _run_mark.read_run_mark(str(mark)) == NO_RUN
+
+
+@pytest.mark.parametrize("kind", ["link", "dead link", "pipe", "file"])
+def test_nothing_is_written_through_what_stands_where_a_new_file_is_made(tmp_path, kind):
+    target, place = tmp_path / "target", tmp_path / "reflexes.json"
+    target.write_text("kept")
+    fresh = tmp_path / f"reflexes.json.{os.getpid()}"
+    if kind == "pipe":
+        os.mkfifo(fresh)
+    elif kind == "file":
+        os.link(target, fresh)
+    else:
+        fresh.symlink_to(target if kind == "link" else tmp_path / "nowhere")
+    in_time(lambda: SharedFile(str(place)).write("new"))
+    assert (place.read_text(), target.read_text()) == ("new", "kept")
+    assert stat.S_ISREG(place.lstat().st_mode)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["reflexes.json", "target"]
+
+
+def by_shell(path):
+    done = subprocess.run(
+        ["sh", "-c", leave_mark(str(path), "r")], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    return told_mark(done.stdout)["left"]
+
+
+def by_python(path):
+    return _mark_file.leave(str(path), "r")
+
+
+@pytest.mark.parametrize("leave", [by_shell, by_python])
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_a_mark_is_never_put_into_a_folder(tmp_path, leave, kind):
+    elsewhere, run = tmp_path / "elsewhere", tmp_path / "run"
+    elsewhere.mkdir()
+    run.mkdir()
+    if kind == "link":
+        (run / "run.json").symlink_to(elsewhere)
+    else:
+        (run / "run.json").mkdir()
+    left = leave(run / "run.json")
+    assert list(elsewhere.iterdir()) == []
+    assert left is (kind == "link")
+    assert [path.name for path in run.iterdir()] == ["run.json"]
+    if left:
+        assert stat.S_ISREG((run / "run.json").lstat().st_mode)
+
+
+def test_the_shell_makes_the_mark_where_nobody_can_be_first(tmp_path):
+    """Between a look and the writing, somebody could put a link to a disk there."""
+    watched = tmp_path / "names"
+    shell = f"""mv() {{ echo "$2" >>{watched}; command mv "$@"; }}\n""" + leave_mark(str(tmp_path / "run.json"), "r")
+    for _turn in range(2):
+        subprocess.run(["sh", "-c", shell], check=True, timeout=PATIENCE)
+    first, second = watched.read_text().split()
+    assert first != second
+    assert not first.endswith(".new")
+
+
+class Host:
+    """Reflexes in this process, against the simulator."""
+
+    def __init__(self, folder, simulator, **more):
+        self.folder, self.said = folder, []
+        given = {"name": "web-0", "status_file": str(folder / "status.json"), "journal": str(folder / "journal.json")}
+        rules = {"reflex": [{"action": "drain"}], "steps": []}
+        settings = {**_settings.DEFAULTS, **_settings.REFLEX_DEFAULTS, **given, **rules, **more}
+        reader = Reader([SocketTransport(simulator.endpoint("web-0"), keep=False)], "2020-07-01", "web-0")
+        self.reflexes = _reflex.Reflexes(settings, reader, self.said.append)
+
+    def keep(self, name, text):
+        path = self.folder / name
+        path.write_text(text if isinstance(text, str) else json.dumps(text))
+        path.chmod(0o600)
+        return path
+
+
+@pytest.fixture(scope="module")
+def shared_simulator():
+    with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def simulator(shared_simulator):
+    shared_simulator.reset()
+    return shared_simulator
+
+
+@pytest.fixture
+def host(tmp_path, simulator):
+    return Host(tmp_path, simulator)
+
+
+def test_news_without_end_do_not_make_it_ask_without_end(host, simulator, monkeypatch):
+    trigger, over = host.folder / "reflex", threading.Event()
+    read = host.reflexes.reader.read
+
+    def read_and_get_news():
+        read()
+        if not over.is_set():
+            trigger.touch()
+
+    monkeypatch.setattr(host.reflexes.reader, "read", read_and_get_news)
+    worker = threading.Thread(target=host.reflexes.run, daemon=True)
+    began = time.monotonic()
+    worker.start()
+    try:
+        while len(simulator.log()) < 6:
+            assert time.monotonic() - began < PATIENCE
+            time.sleep(0.05)
+        # Each comes a quarter of a second after the one before, whatever is told.
+        assert time.monotonic() - began >= 5 * _settings.SHORTEST_INTERVAL
+    finally:
+        over.set()
+    worker.join(PATIENCE)
+    assert not worker.is_alive()
+
+
+def test_news_that_can_not_be_taken_away_are_none(host, simulator, monkeypatch):
+    """It does not end either: what starts it would start it again, without end."""
+    monkeypatch.setattr(_reflex, "SECONDS_BETWEEN_READINGS", 0.5)
+    trigger = host.folder / "reflex"
+    (trigger / "in the way").mkdir(parents=True)
+    worker = threading.Thread(target=host.reflexes.run, daemon=True)
+    began = time.monotonic()
+    worker.start()
+    while len(simulator.log()) < 3:
+        assert time.monotonic() - began < PATIENCE
+        time.sleep(0.05)
+    assert time.monotonic() - began >= 1
+    assert worker.is_alive()
+    (trigger / "in the way").rmdir()
+    worker.join(PATIENCE)
+    assert not worker.is_alive()
+    assert not trigger.exists()
+
+
+SIGHTINGS = {"incarnation": 1, "generation": 1, "seen": {}, "others_gone_at": None}
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "[" * 5000,
+        "{",
+        [],
+        {"sightings": [], "gone": [], "approvals": []},
+        {"sightings": {**SIGHTINGS, "others_gone_at": "long ago"}},
+        {"sightings": {**SIGHTINGS, "generation": "1"}},
+        {"sightings": {**SIGHTINGS, "seen": {"a1": ["x", 1, None, 2]}}},
+        {"sightings": {**SIGHTINGS, "seen": {"a1": [{}, True, "", False]}}},
+        {"gone": {"boot_id": None}, "approvals": "many"},
+        {"gone": {"boot_id": None, "seconds": "x"}, "approvals": -1},
+    ],
+)
+def test_a_memory_that_is_damaged_is_none_and_the_host_leaves_all_the_same(host, simulator, memory):
+    """It counts as one that can't know what came first, which waits longer."""
+    host.keep("reflex_memory.json", memory)
+    assert in_time(host.reflexes.run) == 0
+    simulator.add_event(id="A1", type="Preempt", resources=["web-0"], notice=900)
+    host.reflexes.settings["steps"] = [{"number": 1, "kind": "command", "arguments": {"drain": ["true"]}}]
+    host.reflexes.reader.read()
+    kept = host.reflexes._kept()
+    sightings = _reflex.Sightings(kept.get("sightings"))
+    host.reflexes._act(sightings, None)
+    assert json.loads((host.folder / "journal.json").read_text())["state"] == "drained"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"marks": [{"event": "A1"}]},
+        {"marks": [{"event": "A1", "at": "soon"}]},
+        {"marks": [{"event": "A1", "at": True}]},
+        {"left": 7},
+        {"left": [7]},
+        {"left": {"a": "b"}},
+    ],
+)
+def test_a_journal_that_is_damaged_is_told_and_nothing_is_done(host, simulator, change):
+    journal = {"version": 1, "state": "drained", "events": [{"id": "A1"}], "boot_id": "b", "steps": []}
+    host.keep("journal.json", {**journal, "run_id": "watcher of web-0", "approve": True, **change})
+    with pytest.raises(JournalError, match="can't be understood"):
+        JournalFile(str(host.folder / "journal.json")).read()
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    host.reflexes.reader.read()
+    pause, is_over, _gone = host.reflexes._act(_reflex.Sightings(), None)
+    assert (pause, is_over) == (_reflex.SECONDS_AFTER_FAILURE, False)
+    assert "can't be understood" in host.said[-1]
+    assert [line for line in simulator.log() if line["method"] == "POST"] == []
+
+
+def test_a_journal_that_is_too_deep_can_not_be_understood(tmp_path):
+    path = tmp_path / "journal.json"
+    path.write_text("[" * 100_000)
+    path.chmod(0o600)
+    with pytest.raises(JournalError, match="can't be understood"):
+        JournalFile(str(path)).read()
+
+
+@pytest.mark.parametrize("content", ["[]", "[1", "[" * 100_000, '[{"number": 1, "kind": "command", "arguments": {}}]'])
+def test_a_list_of_steps_is_what_its_digest_says_or_none(tmp_path, content):
+    steps = [{"number": 1, "kind": "command", "arguments": {"drain": ["true"]}}]
+    path = tmp_path / f"{digest_of_steps(steps)}.json"
+    path.write_text(json.dumps(steps, indent=1))
+    assert _kept_steps.kept_steps(str(tmp_path), digest_of_steps(steps)) == steps
+    path.write_text(content)
+    assert _kept_steps.kept_steps(str(tmp_path), digest_of_steps(steps)) is None

@@ -1,0 +1,120 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How often the watcher asks and writes, by a clock that the test moves, against the real simulator."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
+from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
+from helpers.simulator_process import Simulator
+
+
+class Ended(Exception):
+    """In place of a signal."""
+
+
+class Pace:
+    """A watch in this process. `sleeps` are the pauses that it has made; `naps` are what they took in place of that."""
+
+    def __init__(self, folder, simulator):
+        self.now = 1000.0
+        self.sleeps, self.naps = [], {}
+        self.status_file = folder / "status.json"
+        given = {"name": "h", "status_file": str(self.status_file), "journal": str(folder / "journal.json")}
+        settings = dict(_settings.DEFAULTS, **given)
+        reader = Reader([SocketTransport(simulator.endpoint("web-0"))], "2020-07-01", "web-0", lambda: self.now)
+        notices, reflexes = Notices(settings, "", "", lambda: self.now), ReflexStarter(settings, "")
+        self.watch = _watch.Watch(settings, reader, notices, reflexes, lambda: self.now, self.sleep)
+
+    def sleep(self, seconds):
+        self.sleeps.append(seconds)
+        self.now += self.naps.get(len(self.sleeps), seconds)
+        if len(self.sleeps) == 10:
+            raise Ended
+
+    def look(self, seconds):
+        """One reading after so much time. Returns whether the status was written."""
+        self.now += seconds
+        before = self.written()
+        self.watch.look()
+        return self.written() != before
+
+    def written(self):
+        # Two files may be of one tick of the kernel's clock, but each is a new one.
+        found = self.status_file.stat() if self.status_file.exists() else None
+        return found and (found.st_ino, found.st_mtime_ns)
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def pace(tmp_path, simulator):
+    simulator.reset()
+    return Pace(tmp_path, simulator)
+
+
+def test_the_same_document_is_written_only_now_and_then(simulator, pace):
+    assert pace.look(0)
+    assert [pace.look(1) for _turn in range(12)] == [False] * 9 + [True] + [False] * 2
+    assert len(simulator.log()) == 13
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    assert pace.look(1)
+
+
+def test_it_asks_once_in_each_interval(simulator, pace):
+    with pytest.raises(Ended):
+        pace.watch.run()
+    assert pace.sleeps == [1] * 10
+    assert len(simulator.log()) == 10
+    assert not pace.status_file.exists()
+
+
+def test_a_vm_that_stood_still_asks_once_and_not_for_each_second_that_it_missed(simulator, pace):
+    pace.naps = {4: 3600}
+    with pytest.raises(Ended):
+        pace.watch.run()
+    assert pace.sleeps[:4] == [1] * 4
+    assert pace.sleeps[4] == 0.5
+    assert all(0.5 <= seconds <= 1 for seconds in pace.sleeps)
+    assert len(simulator.log()) == 10
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "gone_410"},
+        {"kind": "too_many_429", "retry_after": 1},
+        {"kind": "error_503"},
+        {"kind": "empty_200"},
+        {"kind": "drop"},
+        {"kind": "html"},
+    ],
+    ids=lambda fault: fault["kind"],
+)
+def test_after_minutes_of_faults_an_event_is_seen_with_the_next_reading(simulator, pace, fault):
+    assert pace.look(0)
+    simulator.fault(**fault)
+    for _second in range(300):
+        pace.look(1)
+    status = json.loads(pace.status_file.read_text())
+    assert status["events"] == []
+    assert status["watcher"]["problem"]
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    simulator.clear_faults()
+    # Where the service has asked for a pause, that one is kept.
+    pace.look(fault.get("retry_after", 0) + 1)
+    status = json.loads(pace.status_file.read_text())
+    assert [event["id"] for event in status["events"]] == ["A1"]
+    assert status["watcher"]["problem"] is None

@@ -1,0 +1,243 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The watcher as a process against the simulator: what its status says, and when there is one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+import yaml
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL
+from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
+from helpers.simulator_process import Simulator
+from helpers.waiting import PATIENCE, wait_until
+from helpers.watcher_process import ROOT, Watcher
+from tools.pythons import find_pythons
+
+
+@pytest.fixture(scope="module")
+def shared_simulator():
+    vms = [{"name": "web-0", "group": "web"}, {"name": "web-1", "group": "web"}]
+    # Four readings a second, and whatever the test itself asks, are more than a VM has.
+    with Simulator({"vms": vms}, requests_per_second=0) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def simulator(shared_simulator):
+    shared_simulator.reset()
+    return shared_simulator
+
+
+@pytest.fixture
+def watcher(tmp_path, simulator):
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as process:
+        yield process
+
+
+def test_the_status_is_that_of_everywhere_with_the_watcher_in_it(simulator, watcher):
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    simulator.add_event(id="B1", type="Freeze", resources=["web-1"], notice=900, duration=5)
+    status = watcher.wait_for(lambda status: len(status["events"]) == 2)
+    assert status["this_host"]["vm_name"] == "web-0"
+    assert status["pending"]
+    by_id = {event["id"]: event for event in status["events"]}
+    assert by_id["A1"]["affects_this_host"] is True
+    assert by_id["B1"]["affects_this_host"] is False
+    assert by_id["A1"]["seconds_left"] > 800
+    assert status["watcher"] == {
+        "version": VERSION,
+        "failing_since": None,
+        "problem": None,
+        "drained": False,
+        "left_for_a_run": [],
+    }
+    assert watcher.status_file.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_version_is_the_collections():
+    assert yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"] == VERSION
+
+
+def test_what_happens_to_an_event_is_seen(simulator, watcher):
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    watcher.wait_for(lambda status: [event["status"] for event in status["events"]] == ["Scheduled"])
+    simulator.start("A1")
+    watcher.wait_for(lambda status: [event["status"] for event in status["events"]] == ["Started"])
+    simulator.finish("A1")
+    assert not watcher.wait_for(lambda status: not status["events"])["pending"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "gone_410"},
+        {"kind": "too_many_429", "retry_after": 1},
+        {"kind": "error_503"},
+        {"kind": "status", "status": 404},
+        {"kind": "empty_200"},
+        {"kind": "redirect", "location": "http://127.0.0.1:1/"},
+        {"kind": "html"},
+        {"kind": "truncated_json"},
+        {"kind": "wrong_shape"},
+        {"kind": "huge_body"},
+        {"kind": "drop"},
+        {"kind": "refuse", "seconds": 600},
+    ],
+    ids=lambda fault: fault["kind"],
+)
+def test_while_readings_fail_the_last_good_one_stays_and_afterwards_all_is_well(simulator, watcher, fault):
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    good = watcher.wait_for(lambda status: status["events"])
+    simulator.fault(**fault)
+    bad = watcher.wait_for(lambda status: status["watcher"]["problem"])
+    turns = watcher.turns()
+    simulator.clear_log()
+    assert [event["id"] for event in bad["events"]] == ["A1"]
+    assert bad["read_at"] >= good["read_at"]
+    assert bad["watcher"]["failing_since"] is not None
+    # Who refuses connections counts none: there it has waited for the next reading, again and again.
+    refuses = fault["kind"] == "refuse"
+    wait_until(lambda: watcher.turns() > turns + 4 if refuses else len(simulator.log()) > 1, watcher.errors)
+    assert watcher.status()["read_at"] == bad["read_at"]
+    simulator.cancel("A1")
+    simulator.add_event(id="A2", type="Reboot", resources=["web-0"], notice=900)
+    simulator.clear_faults()
+    after = watcher.wait_for(lambda status: status["watcher"]["problem"] is None)
+    assert [event["id"] for event in after["events"]] == ["A2"]
+    assert after["watcher"]["failing_since"] is None
+    said = watcher.errors().splitlines()
+    assert len([line for line in said if line.startswith("No good reading")]) <= 3
+    assert said[-1] == "Readings are good again"
+
+
+def test_before_the_first_good_reading_there_is_no_status(tmp_path, simulator):
+    simulator.fault(kind="error_503")
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as watcher:
+        wait_until(lambda: len(simulator.log()) > 3)
+        assert watcher.status() is None
+        simulator.clear_faults()
+        watcher.wait_for(lambda status: status["this_host"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_when_it_ends_the_status_goes(simulator, watcher, number):
+    watcher.wait_for(lambda status: True)
+    watcher.process.send_signal(number)
+    assert watcher.process.wait(PATIENCE) == 0
+    assert watcher.status() is None
+    assert sorted(path.name for path in watcher.folder.iterdir()) == ["lib", "stderr", "watch", "watch.json"]
+
+
+def test_it_ends_at_once_also_in_a_call_that_hangs(simulator, tmp_path):
+    simulator.fault(kind="hang", seconds=600)
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as watcher:
+        wait_until(simulator.log)
+        began = time.monotonic()
+        assert watcher.stop() == 0
+        # It would have waited for more than two minutes.
+        assert time.monotonic() - began < LONGEST_CALL / 2
+
+
+def test_what_one_that_was_killed_has_left_is_not_believed(simulator, tmp_path):
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as first:
+        first.wait_for(lambda status: True)
+        first.kill()
+        assert first.status() is not None
+    simulator.fault(kind="error_503")
+    simulator.clear_log()
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as second:
+        wait_until(lambda: len(simulator.log()) > 3)
+        assert second.status() is None
+
+
+def test_after_it_stood_still_it_goes_on(simulator, watcher):
+    watcher.wait_for(lambda status: True)
+    watcher.process.send_signal(signal.SIGSTOP)
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    watcher.process.send_signal(signal.SIGCONT)
+    watcher.wait_for(lambda status: status["events"])
+
+
+def test_the_journal_says_whether_the_host_is_drained(simulator, watcher):
+    watcher.wait_for(lambda status: not status["watcher"]["drained"])
+    (watcher.folder / "journal.json").write_text("{}")
+    (watcher.folder / "journal.json").chmod(0)
+    watcher.wait_for(lambda status: status["watcher"]["drained"])
+
+
+def test_the_newest_version_that_is_there_is_found(tmp_path):
+    with Simulator({"vms": [{"name": "web-0"}]}, api_versions=["2019-08-01"]) as simulator:
+        simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+        with Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher:
+            watcher.wait_for(lambda status: status["events"])
+
+
+def test_a_version_that_never_shows_some_types_is_told_by_name(tmp_path):
+    with (
+        Simulator({"vms": [{"name": "web-0"}]}, api_versions=["2017-08-01"]) as simulator,
+        Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher,
+    ):
+        watcher.wait_for(lambda status: status["this_host"])
+        assert watcher.errors().count("api-version 2017-08-01 never shows Preempt and Terminate events") == 1
+
+
+def test_a_version_that_was_answered_stays_whatever_the_service_says_later(simulator, tmp_path):
+    """An older one hides events, which then would be over."""
+    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
+    with Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher:
+        watcher.wait_for(lambda status: status["events"])
+        simulator.fault(kind="status", status=400, path="scheduledevents", count=5)
+        wait_until(lambda: sum(line["status"] == 400 for line in simulator.log()) == 5)
+        simulator.add_event(id="T1", type="Terminate", resources=["web-0"], notice=900)
+        status = watcher.wait_for(lambda status: len(status["events"]) != 1)
+        assert {event["id"] for event in status["events"]} == {"P1", "T1"}
+    asked = {line["query"] for line in simulator.log() if line["path"].endswith("scheduledevents")}
+    assert asked == {"api-version=2020-07-01"}
+
+
+def test_a_name_that_was_given_is_not_asked_for(simulator, tmp_path):
+    with Watcher(tmp_path, simulator.endpoint("web-0"), vm_name="WEB-1") as watcher:
+        simulator.add_event(id="A1", type="Reboot", resources=["web-1"], notice=900)
+        status = watcher.wait_for(lambda status: status["events"])
+        assert status["events"][0]["affects_this_host"] is True
+        assert status["this_host"] is None
+    assert {line["path"] for line in simulator.log()} == {"/metadata/scheduledevents"}
+
+
+def test_a_name_that_the_service_does_not_tell_at_first_is_asked_for_again_soon(simulator, tmp_path):
+    simulator.fault(kind="error_503", path="instance", count=1)
+    with Watcher(tmp_path, simulator.endpoint("web-0")) as watcher:
+        watcher.wait_for(lambda status: status["this_host"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not a JSON object"),
+        ("{}", "does not say what this host is called"),
+        ('{"name": "x\\ny"}', "can't be part of a header"),
+        ('{"name": "x", "interval": "1"}', "must be a number of seconds"),
+        ('{"name": "x", "notify": [{"secret": "s"}]}', "must be a list of addresses"),
+    ],
+)
+def test_settings_that_can_not_be_used_are_named(tmp_path, content, said):
+    watcher = Watcher(tmp_path, "http://127.0.0.1:1")
+    watcher.config.write_text(content)
+    assert watcher.start().process.wait(PATIENCE) == 2
+    assert said in watcher.errors()
+
+
+@pytest.mark.parametrize("version", [v for v in find_pythons() if int(v.split(".")[1]) >= 6])
+def test_every_python(version, simulator, tmp_path):
+    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
+    with Watcher(tmp_path, simulator.endpoint("web-0"), python=find_pythons()[version]) as watcher:
+        assert watcher.wait_for(lambda status: status["events"])["watcher"]["version"] == VERSION
+        assert watcher.stop() == 0
+    assert watcher.errors() == ""
+    assert json.loads(watcher.config.read_text())["name"] == "host-1"

@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An approval in a roll: who sends was said before, all hosts are marked, and the host may refuse."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve import send
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import unmarked_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge_events
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+    DocumentReading,
+    RefusedByHost,
+    Sent,
+)
+from helpers.approval_model import raw_event
+
+MARK = {"event": "A", "hosts": ["web", "db"], "at": 5.0}
+
+
+def reading(name="web", *raw):
+    document = understand_document({"DocumentIncarnation": 1, "Events": list(raw or [raw_event("A", ["web", "db"])])})
+    return DocumentReading(build_status(document, {"vm_name": name}, 0.0), "{}", name)
+
+
+class Service:
+    def __init__(self, answer):
+        self.answer, self.sent, self.read_again = answer, [], 0
+
+    def read(self, _seconds=None):
+        self.read_again += 1
+        return reading()
+
+    def approve(self, _decided_on, event_ids):
+        self.sent.append(event_ids)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def approver(folder, host, service, **more):
+    options = {
+        "service": service,
+        "election": Election(folder, prediction=False),
+        "sender": host,
+        "task": "t",
+        "wanted": ["A"],
+        "drained": lambda _reading: ["web", "db"],
+        "others": lambda: {"web": "web", "db": "db"},
+        "timeout": 30,
+        "decided_on": reading(host),
+        "first_sender": {"a": "web"},
+        "in_a_roll": True,
+    }
+    return Approver(**{**options, **more})
+
+
+def test_the_first_host_of_the_event_sends_whoever_comes_first(tmp_path):
+    services = {host: Service(Sent(reading(host), sent=True)) for host in ("db", "web")}
+    results = {}
+
+    def go(host, after):
+        time.sleep(after)
+        results[host] = approver(tmp_path, host, services[host]).run()
+
+    threads = [threading.Thread(target=go, args=pair) for pair in (("db", 0), ("web", 0.5))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (services["web"].sent, services["db"].sent) == ([["A"]], [])
+    assert results["db"].leaders == results["web"].leaders == {"A": "web"}
+    # What was read before is judged: nobody was asked again.
+    assert services["web"].read_again == services["db"].read_again == 0
+
+
+def test_a_first_host_that_does_not_come_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(send, "SECONDS_TO_LET_THE_FIRST_GO_FIRST", 0.3)
+    service = Service(Sent(reading("db"), sent=True))
+    assert approver(tmp_path, "db", service).run().approved == ["A"]
+
+
+def test_what_the_host_refuses_is_told_and_not_unclear(tmp_path):
+    service = Service(RefusedByHost("age", "too old"))
+    approval = approver(tmp_path, "web", service, others=dict).run()
+    assert (approval.refused_by_host, approval.approved) == ("age", [])
+    assert "too old" in approval.problems[0]
+    record = Election(tmp_path, prediction=False).record("A")
+    assert (record.sent_by, record.unclear) == (None, None)
+
+
+def test_another_event_that_has_started_since_ends_it(tmp_path):
+    started = raw_event("B", ["db"], status="Started")
+    now = reading("web", raw_event("A", ["web", "db"]), started)
+    service = Service(Sent(now))
+    approval = approver(tmp_path, "web", service, others=dict).run()
+    assert (approval.refused_by_host, service.sent) == ("changed", [["A"]])
+    assert "B has started since" in approval.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("result", "missing"),
+    [
+        ({"journal": {"run_id": "r1", "marks": [{"event": "a"}]}}, []),
+        ({"journal": {"run_id": "r2", "marks": [{"event": "A"}]}}, ["db"]),
+        ({"journal": {"run_id": "r1", "marks": [{"event": "B"}]}}, ["db"]),
+        ({"journal": {"run_id": "r1"}}, ["db"]),
+        ({"journal": None}, ["db"]),
+        ({"failed": True, "journal": {"run_id": "r1", "marks": [{"event": "A"}]}}, ["db"]),
+        ({"unreachable": True}, ["db"]),
+        (None, ["db"]),
+    ],
+)
+def test_all_other_hosts_must_be_marked(result, missing):
+    found = unmarked_hosts([MARK], "web", {"db": result}, "r1")
+    assert found == {"a": missing}
+    judgement = judge_events(reading().status["events"], ["A"], "web", ["web", "db"], unmarked=found)
+    assert bool(judgement.refused) == bool(missing)
+    assert bool(judge_events(reading().status["events"], ["A"], "web", [], True, unmarked=found).refused) == bool(
+        missing
+    )
+
+
+def test_what_is_decided_on_again_is_sent_again(tmp_path):
+    """An event that still shows Scheduled a minute after its approval was sent: that may have been lost."""
+    service = Service(Sent(reading(), sent=True))
+    now = time.time()
+    assert approver(tmp_path, "web", service, decided_at={"a": now - 1}).run().approved == ["A"]
+    assert approver(tmp_path, "web", service, decided_at={"a": now - 1}).run().approved == []
+    assert approver(tmp_path, "web", service, decided_at={"a": now + 60}).run().approved == ["A"]
+    assert len(service.sent) == 2

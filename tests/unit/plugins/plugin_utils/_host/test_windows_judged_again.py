@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the look right before an approval shows is judged, if it is a document, and is good for some seconds only."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+import types
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
+from helpers.windows_double.behind_an_action import BehindAnAction
+
+DOCUMENT = json.dumps({"DocumentIncarnation": 1, "Events": []})
+READ = ["boot", "send"]
+COMPARE_AND_SEND = ["boot", "send", "send"]
+SEND = ["boot", "send"]
+
+
+class Service:
+    """Answers each GET with what comes next, and takes what is sent."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.approvals = 0
+
+
+@pytest.fixture
+def endpoint():
+    """An address, and the service there: `endpoint.service` may be set."""
+    place = types.SimpleNamespace(service=Service())
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.tell(*place.service.answers.pop(0))
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            place.service.approvals += 1
+            self.tell(200, "")
+
+        def tell(self, status, text):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_about):
+            """Nothing is said about it."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield place
+        server.shutdown()
+
+
+class Host(BehindAnAction):
+    def ask(self, url, **more):
+        request = {"endpoints": [url], "api_version": "2020-07-01", "with_instance": False, "timeout": 30, **more}
+        return self.run(exchange, request)
+
+    def read_and_approve(self, url):
+        self.ask(url)
+        return self.ask(url, approval={"body": "{}", "expected": DOCUMENT})
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    return Host(tmp_path, monkeypatch)
+
+
+def blanks(number):
+    return 200, DOCUMENT + " " * number
+
+
+def test_other_bytes_of_the_same_are_sent_in_a_second_call(host, endpoint):
+    endpoint.service = Service(blanks(1), blanks(2))
+    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
+    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND, SEND], 1)
+
+
+def test_another_document_is_judged_and_nothing_sent(host, endpoint):
+    other = DOCUMENT.replace("1", "2")
+    endpoint.service = Service(blanks(1), (200, other))
+    answers = host.read_and_approve(endpoint.url)["answers"]
+    assert (answers["sent"], answers["events"]["body"]) == (False, other)
+    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND], 0)
+
+
+def test_what_was_seen_too_long_ago_is_looked_at_anew(host, endpoint):
+    """The call that is to send comes late: the host does nothing."""
+    host.meanwhile[2] = lambda: host.machine.is_up_for(host.machine.uptime() + 30)
+    endpoint.service = Service(*map(blanks, range(4)))
+    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
+    assert host.calls == [READ, COMPARE_AND_SEND, SEND, READ, COMPARE_AND_SEND, SEND]
+    assert endpoint.service.approvals == 1
+
+
+@pytest.mark.parametrize("answer", [(503, ""), (200, "")])
+def test_what_is_no_document_is_not_judged(host, endpoint, answer):
+    endpoint.service = Service(blanks(1), answer, blanks(1), blanks(1))
+    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
+    assert endpoint.service.approvals == 1
+    assert host.calls[:2] == [READ, COMPARE_AND_SEND]
+
+
+def test_something_else_that_answers_is_a_failure(host, endpoint):
+    endpoint.service = Service(blanks(1), (200, "<html>"))
+    answer = host.read_and_approve(endpoint.url)
+    assert (answer["failed"], answer["kind"]) == (True, "html")
+    assert endpoint.service.approvals == 0

@@ -1,0 +1,197 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Random histories of three keepers and several runs: with the real files, the real quorum, and time that we make.
+
+A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, are cut
+off or have their wall clock set, and runs are killed and their dead process is seen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from pathlib import Path
+
+from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_content
+from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import release, renew, take
+from ansible_collections.maintenance.azure.plugins.module_utils._lock.uptime import Moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
+from helpers.leases import note, owner
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+SECONDS = 90
+KEEPERS = ("k0", "k1", "k2")
+RUNS = ("r0", "r1", "r2")
+# Files that are flushed to no disk.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+SHAPE = settings(max_examples=300, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+class WorldKeeper:
+    def __init__(self, folder, name, booted_at):
+        self.path = str(folder / name / "run.lock")
+        self.boot = 0
+        self.booted_at = booted_at
+        self.wall_is_off_by = 0.0
+        # Who was granted what last, by true time, as it was told: the file's own word is not believed here.
+        self.owner, self.until, self.granted_in_boot = None, 0.0, 0
+
+    def moment(self, now):
+        return Moment(f"boot-{self.boot}", now - self.booted_at, max(0.0, now + self.wall_is_off_by))
+
+
+@dataclasses.dataclass
+class WorldRun:
+    name: str
+    incarnation: int = 0
+    deed: str = ""
+    asks: list = dataclasses.field(default_factory=list)
+    answers: dict = dataclasses.field(default_factory=dict)
+    notes: list = dataclasses.field(default_factory=list)
+    forget: list = dataclasses.field(default_factory=list)
+    began: float = 0.0
+    writes_before: int = 0
+    # Whoever has a majority acts until then at the latest: so many seconds after it began to ask for it.
+    acts_until: float = float("-inf")
+
+    @property
+    def me(self):
+        return owner(self.name, pid=100 + self.incarnation)
+
+
+class Histories(RuleBasedStateMachine):
+    @initialize(uptimes=st.tuples(*[st.floats(0, 5000)] * 3))
+    def begin(self, uptimes):
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        self.now = 10_000.0
+        self.keepers = {
+            name: WorldKeeper(self.folder, name, self.now - up) for name, up in zip(KEEPERS, uptimes, strict=True)
+        }
+        self.runs = {name: WorldRun(name) for name in RUNS}
+        self.cut_off = set()
+        self.dead = []
+        # Every note that some keeper was given, in this order.
+        self.writes = []
+        # host -> how many there were before a majority was given one, which nobody has forgotten since.
+        self.written = {}
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    @rule(seconds=st.one_of(st.floats(0, 3), st.floats(20, 45), st.sampled_from([89.5, 90, 90.5, 200])))
+    def time_passes(self, seconds):
+        self.now += seconds
+
+    @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(0, 100))
+    def a_keeper_reboots(self, name, seconds):
+        """It is up again after so many seconds, in which the others go on."""
+        self.now += seconds
+        self.keepers[name].boot += 1
+        self.keepers[name].booted_at = self.now
+
+    @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(-1e6, 1e6))
+    def a_clock_is_set(self, name, seconds):
+        self.keepers[name].wall_is_off_by = seconds
+
+    @rule(run=st.sampled_from(RUNS), keeper=st.sampled_from(KEEPERS))
+    def a_way_is_cut_off_or_mended(self, run, keeper):
+        self.cut_off ^= {(run, keeper)}
+
+    @rule(run=st.sampled_from(RUNS))
+    def a_run_is_killed(self, run):
+        """Its process is dead at once; what it does on hosts is fenced there, as it is for one that was stopped."""
+        killed = self.runs[run]
+        self.dead.append(killed.me)
+        self.runs[run] = WorldRun(run, killed.incarnation + 1)
+
+    @rule(
+        run=st.sampled_from(RUNS),
+        deed=st.sampled_from(["take", "take", "renew"]),
+        hosts=st.sets(st.sampled_from("abc")),
+        forget=st.sampled_from(["", "", "", "a"]),
+        all_at_once=st.sampled_from([True, True, False]),
+    )
+    def a_run_asks(self, run, deed, hosts, forget, all_at_once):
+        asking = self.runs[run]
+        if not asking.deed:
+            asking.deed, asking.asks, asking.answers = deed, list(KEEPERS), {}
+            asking.began, asking.writes_before = self.now, len(self.writes)
+            asking.notes = [{**note(host, run=run), "at": len(self.writes)} for host in sorted(hosts)]
+            asking.forget = list(forget)
+            if all_at_once:
+                self.a_run_goes_on_asking(run, all_at_once)
+
+    @precondition(lambda self: any(run.deed for run in self.runs.values()))
+    @rule(run=st.sampled_from(RUNS), all_at_once=st.booleans())
+    def a_run_goes_on_asking(self, run, all_at_once):
+        asking = self.runs[run]
+        while asking.deed and asking.asks:
+            keeper = asking.asks.pop(0)
+            if (run, keeper) not in self.cut_off:
+                asking.answers[keeper] = self.asked(asking, self.keepers[keeper])
+            if not all_at_once:
+                break
+        if asking.deed and not asking.asks:
+            self.has_heard_all(asking)
+
+    @rule(run=st.sampled_from(RUNS), forget=st.sampled_from(["", "", "a"]))
+    def a_run_gives_back(self, run, forget):
+        giver = self.runs[run]
+        if giver.deed:
+            return
+        giver.acts_until = float("-inf")
+        self.written.pop(forget, None)
+        for name, keeper in self.keepers.items():
+            if (run, name) in self.cut_off:
+                continue
+            if release(keeper.path, giver.me, forget=list(forget), moment=keeper.moment(self.now))["changed"]:
+                keeper.until = self.now
+
+    def asked(self, run, keeper):
+        given = {"notes": run.notes, "forget": run.forget, "moment": keeper.moment(self.now)}
+        if run.deed == "take":
+            answer = take(keeper.path, run.me, SECONDS, **given)
+            if not answer["held"] and any(lease_content.is_of(answer["holder"], me) for me in self.dead):
+                answer = take(keeper.path, run.me, SECONDS, replace=answer["holder"], **given)
+        else:
+            answer = renew(keeper.path, run.me, SECONDS, **given)
+        if answer["renewed"]:
+            assert keeper.owner == run.me, "renewed what was somebody else's"
+            assert keeper.until > self.now or keeper.boot > keeper.granted_in_boot, "renewed what had lapsed"
+        if answer["held"]:
+            others = keeper.owner not in (None, run.me, *self.dead)
+            assert not (others and keeper.until > self.now), "granted while another had it"
+            keeper.owner, keeper.until, keeper.granted_in_boot = run.me, self.now + SECONDS, keeper.boot
+            self.writes += [(note["host"], note["run"], note["at"]) for note in run.notes]
+            for host in run.forget:
+                self.written.pop(host, None)
+        return answer
+
+    def has_heard_all(self, run):
+        found: LeaseVerdict = verdict("", KEEPERS, run.answers, run.deed)
+        run.deed = ""
+        # Nobody acts for longer than a lease after the first question, however long the answers took.
+        run.acts_until = run.began + SECONDS if found.held else float("-inf")
+        if self.now < run.acts_until:
+            self.nobody_else_acts(run)
+            self.what_was_written_is_seen(found)
+            self.written.update((note["host"], run.writes_before) for note in run.notes)
+
+    def nobody_else_acts(self, run):
+        for other in self.runs.values():
+            assert other is run or other.acts_until <= self.now, f"{run.name} and {other.name} have the lease"
+
+    def what_was_written_is_seen(self, found):
+        """The note of that majority, or a later one for the same host."""
+        seen = {(note["host"], note["run"], note["at"]) for note in found.notes}
+        for host, before in self.written.items():
+            later = {write for write in self.writes[before:] if write[0] == host}
+            assert seen & later, f"nobody knows what was about to be done to {host}"
+
+
+Histories.TestCase.settings = SHAPE
+TestHistories = Histories.TestCase
