@@ -177,7 +177,8 @@ def test_a_command_receives_all_about_the_event_and_does_not_hold_the_simulator(
         monkeypatch.setattr(sys, "stderr", stream)
         for change in ("finished", "created", "started"):
             run(an_event(seconds), change)
-    (one,) = threads
+        (one,) = threads
+        # The command begins in the thread, and writes to the stream as long as it is open.
+        one.join()
     assert one.daemon
-    one.join()
     assert written.read_text() == f"E Reboot started web-0,web-1 web -1 down <{shown}>\n"

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from helpers import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.rest]
 
 PATTERN = ROOT / "extensions" / "patterns" / "azure_maintenance"
 CHECK = ROOT / "tests" / "tools" / "check_patterns.py"
