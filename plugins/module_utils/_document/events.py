@@ -9,6 +9,7 @@ of the collection knows Azure's field names. Pure: no I/O and no clock of its ow
 
 import json
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import BadJson, json_of
 from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso, timestamp
 
 # The api-version from which on the service shows a type at all; older ones hide the event.
@@ -56,13 +57,13 @@ class BadReading(ValueError):
     """The text is not a document that can be trusted. Says what is wrong with it."""
 
 
-def json_object(body, what):
+def json_object(body, what, **limits):
     try:
-        data = json.loads(body)
+        data = json_of(body, **limits)
+    except BadJson as error:
+        raise BadReading("%s %s: %r" % (what, error, body[:120])) from None
     except ValueError as error:
         raise BadReading("%s is not JSON (%s): %r" % (what, error, body[:120])) from None
-    except RecursionError:
-        raise BadReading("%s is nested too deeply" % what) from None
     if not isinstance(data, dict):
         raise BadReading("%s is not a JSON object: %r" % (what, body[:120]))
     return data
@@ -87,6 +88,34 @@ def understand_document(data):
         "document_incarnation": incarnation if number is None else number,
         "events": each_once([_event(raw, position) for position, raw in enumerate(data["Events"], start=1)]),
     }
+
+
+# What policies look at, beside how far it is.
+JUDGED_BY = ("type", "source", "duration_seconds", "description", "not_before")
+
+
+def is_as_judged(body, judged, may_have_started):
+    """Whether these events are still what they were, and nothing has started but what may have.
+
+    In a large group the document changes all the time, as others of the same wave are approved. `judged` are the
+    events as they were understood, by `id`, `resources` and JUDGED_BY; `may_have_started` the ids of those that had
+    started, or that the wave starts.
+    """
+    try:
+        events = parse_document(body)["events"]
+    except BadReading:
+        return False
+    allowed = {canonical_id(event_id) for event_id in may_have_started}
+    if any(event["status"] == "Started" and canonical_id(event["id"]) not in allowed for event in events):
+        return False
+    shown = {canonical_id(event["id"]): event for event in events if event["status"] == "Scheduled"}
+    return all(_is_the_same(event, shown.get(canonical_id(event["id"]))) for event in judged)
+
+
+def _is_the_same(event, now):
+    if now is None or any(now[key] != event[key] for key in JUDGED_BY):
+        return False
+    return sorted(map(canonical_name, now["resources"])) == sorted(map(canonical_name, event["resources"]))
 
 
 def _event(raw, position):

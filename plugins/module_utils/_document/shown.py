@@ -1,12 +1,68 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which events a document shows, and how far they are. All that a host itself has to understand of one.
+"""Parse a document, and find which events it shows and how far they are: all that a host has to understand of one.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import json
+
+# One answer must not keep a run busy for the others. A group has a thousand VMs at most, and as many events.
+LARGEST_DOCUMENT = 1024 * 1024
+MOST_PARTS = 10000
+MOST_VALUES = 100000
+DEEPEST_PART = 20
+# Reading a whole number takes the square of its length on Pythons without a limit of their own.
+LONGEST_NUMBER = 1000
+
+
+class BadJson(ValueError):
+    """The text could be read in two ways, or is more than any document. Says what is wrong, to go on after a name."""
+
+
+def json_of(text, largest=LARGEST_DOCUMENT, most_parts=MOST_PARTS, most_values=MOST_VALUES):
+    """Parse what a service or a host answered. Raises ValueError, and BadJson where it is JSON but not to be trusted.
+
+    The size is looked at before anything is parsed.
+    """
+    if len(text) > largest:
+        raise BadJson("is larger than %d characters" % largest)
+    if text.count("{") + text.count("[") > most_parts or text.count(",") > most_values:
+        raise BadJson("has more than %d parts or %d values" % (most_parts, most_values))
+    try:
+        data = json.loads(text, object_pairs_hook=_each_key_once, parse_int=_whole)
+    except RecursionError:
+        raise BadJson("is nested too deeply") from None
+    _check_depth(data)
+    return data
+
+
+def _each_key_once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen = set()
+        twice = next(key for key, _value in pairs if key in seen or seen.add(key))
+        raise BadJson("has the key %r twice, so that it could be read in two ways" % twice[:60])
+    return found
+
+
+def _whole(digits):
+    if len(digits) > LONGEST_NUMBER:
+        raise BadJson("holds a number of more than %d digits" % LONGEST_NUMBER)
+    return int(digits)
+
+
+def _check_depth(data):
+    parts = [data]
+    for _depth in range(DEEPEST_PART):
+        inside = []
+        for part in parts:
+            inside.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
+        parts = [part for part in inside if isinstance(part, (dict, list))]
+        if not parts:
+            return
+    raise BadJson("is nested too deeply")
 
 
 class NotUnderstood(Exception):
@@ -16,7 +72,7 @@ class NotUnderstood(Exception):
 def statuses_in(text):
     """Event id in lower case -> its status. Of one that is there twice Started counts, as there is no way back."""
     try:
-        events = json.loads(text)["Events"]
+        events = json_of(text)["Events"]
         if not isinstance(events, list):
             raise ValueError(events)
         found = {}
@@ -25,42 +81,14 @@ def statuses_in(text):
             if found.get(event_id) != "Started":
                 found[event_id] = status
         return found
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise NotUnderstood("What the service answered is no event document") from None
 
 
 def incarnation_of(text):
     """Which document it is, or None."""
     try:
-        found = json.loads(text)["DocumentIncarnation"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        found = json_of(text)["DocumentIncarnation"]
+    except (ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, int) else None
-
-
-def is_as_judged(text, judged, may_have_started):
-    """Whether these events are still what they were, and nothing has started but what may have.
-
-    In a large group the document changes all the time, as others of the same wave are approved. `judged` are the
-    events, each {id, type, resources}; `may_have_started` the ids of those that had started, or that the wave starts.
-    """
-    try:
-        statuses = statuses_in(text)
-        allowed = {event_id.strip().casefold() for event_id in may_have_started}
-        if any(status == "Started" and event_id not in allowed for event_id, status in statuses.items()):
-            return False
-        shown = {}
-        for event in json.loads(text)["Events"]:
-            names = sorted(str(name).strip().casefold() for name in event["Resources"])
-            shown.setdefault(event["EventId"].strip().casefold(), []).append(
-                (event["EventType"].strip().casefold(), names)
-            )
-        for event in judged:
-            names = sorted(str(name).strip().casefold() for name in event["resources"])
-            if shown.get(event["id"].strip().casefold()) != [(event["type"].casefold(), names)]:
-                return False
-            if statuses[event["id"].strip().casefold()] != "Scheduled":
-                return False
-        return True
-    except (NotUnderstood, KeyError, TypeError, AttributeError):
-        return False

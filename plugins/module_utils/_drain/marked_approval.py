@@ -6,7 +6,8 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of, is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE

@@ -11,6 +11,7 @@ import hashlib
 import json
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
 from ansible_collections.maintenance.azure.plugins.module_utils._service.http_transport import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import (
     ADVICE,
@@ -84,7 +85,7 @@ def read_from(endpoints, api_version, with_instance, timeout, transport=HttpTran
 
 def document_digest(text):
     """By which a document is known again. It is compared as data: the service does not keep to one order of keys."""
-    return hashlib.sha256(json.dumps(json.loads(text), sort_keys=True).encode("ascii")).hexdigest()
+    return hashlib.sha256(json.dumps(json_of(text), sort_keys=True).encode("ascii")).hexdigest()
 
 
 def approve(
@@ -156,6 +157,6 @@ class _NotReadAgain(Exception):
 
 def _is_json_object(text):
     try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
+        return isinstance(json_of(text), dict)
+    except ValueError:
         return False

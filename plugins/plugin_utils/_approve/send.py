@@ -19,7 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
     shown_status,
     successors,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
@@ -89,6 +89,8 @@ class Approver:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     reading: DocumentReading = dataclasses.field(init=False)
+    # What the policy has seen.
+    decided: DocumentReading = dataclasses.field(init=False)
     # Tries after which an approval was not there, and what the service said to the last of them.
     fruitless: int = 0
     last_problem: str = ""
@@ -101,7 +103,7 @@ class Approver:
     def run(self) -> Approval:
         ours: list[str] | None = None
         try:
-            self.reading = self.decided_on or self.service.read()
+            self.decided = self.reading = self.decided_on or self.service.read()
             ours = self._ours()
             return self._run()
         finally:
@@ -225,6 +227,11 @@ class Approver:
         return self._send(own)
 
     def _send(self, own: dict[str, EventRecord]) -> str:
+        changed = _changes(self.decided, self.reading, own) if self.in_a_roll else []
+        if changed:
+            # The policy may decide otherwise by now.
+            self.refused_by_host = CHANGED
+            return self._give_up(own, f"Since it was decided what to do about it, {'; '.join(changed)}.")
         for record in own.values():
             # Should this process or the connection die now, the next host must not take it for "nothing was sent".
             record.unclear = self.sender
@@ -306,6 +313,18 @@ class Approver:
 
     def _successors(self, event: EventData, record: EventRecord) -> list[str]:
         return successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
+
+
+def _changes(before: DocumentReading, now: DocumentReading, own: Iterable[str]) -> list[str]:
+    """How these events differ in what policies look at, in words."""
+    known = {canonical_id(event["id"]): event for event in before.status["events"]}
+    wanted = {canonical_id(event_id) for event_id in own} & set(known)
+    return [
+        f"{key} of {event['id']} has changed from {known[canonical_id(event['id'])][key]!r} to {event[key]!r}"
+        for event in now.status["events"]
+        for key in JUDGED_BY
+        if canonical_id(event["id"]) in wanted and known[canonical_id(event["id"])][key] != event[key]
+    ]
 
 
 def _newly_started(before: DocumentReading, now: DocumentReading) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ansible_collections.maintenance.azure.plugins.module_utils._document import events as _document
 from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
     IDENTITY_FIELDS,
+    JUDGED_BY,
     SOURCE_SINCE,
     TYPE_SINCE,
     VANISHING_TYPES,
@@ -30,6 +31,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._document.events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time, seconds_of
 
 __all__ = (
+    "JUDGED_BY",
     "TYPE_SINCE",
     "VANISHING_TYPES",
     "BadReading",
@@ -123,6 +125,8 @@ def warnings_about(status: dict[str, t.Any]) -> list[str]:
 
 # A watcher writes its status every 10 s. One that is older was left behind, or its readings fail.
 LONGEST_SILENCE_OF_A_WATCHER = 60
+# In characters: other tools write more beside the events.
+LARGEST_SAVED = 16 * 1024 * 1024
 
 
 def parse_saved(body: str, now: float) -> dict[str, t.Any]:
@@ -130,7 +134,7 @@ def parse_saved(body: str, now: float) -> dict[str, t.Any]:
 
     Gives what `known_of_status` gives; `read_at` is None for a document, which does not say when it was read.
     """
-    data = json_object(body, "The saved reading")
+    data = json_object(body, "The saved reading", largest=LARGEST_SAVED)
     if "events" in data:
         known = known_of_status(data)
         age = now - known["read_at"]

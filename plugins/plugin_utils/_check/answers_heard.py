@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import typing as t
 from collections.abc import Mapping
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
 from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, EVENTS_PATH
 
 NEWEST = API_VERSIONS[-1]
@@ -62,7 +62,7 @@ class Heard:
     @property
     def data(self) -> t.Any:
         try:
-            return json.loads(self.body)
+            return json_of(self.body)
         except ValueError:
             return None
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import hmac
-import json
 import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
@@ -63,10 +63,10 @@ def is_signed(secrets: Iterable[str], given: str, at: int, host: str, body: byte
 def understand(body: bytes, host: str) -> Notice:
     """`host` is who the sender says to be. Raises BadNotice."""
     try:
-        about = json.loads(body)["maintenance"]
+        about = json_of(body.decode("utf-8-sig"))["maintenance"]
         name, sequence, status = about["host"], about["sequence"], about.get("status")
         sent_at, run_until = seconds_of(about["sent_at"]), seconds_of(about.get("run_until"))
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise BadNotice("the body is no notice") from None
     if name != host:
         raise BadNotice("the body speaks for another host than the header")

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, approval_body
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
@@ -73,7 +73,7 @@ class HostService:
             approval["expected_sha256"] = decided_on.document_sha256
         if self.marking:
             judged = [
-                {name: event[name] for name in ("id", "type", "resources")}
+                {name: event[name] for name in ("id", "resources", *JUDGED_BY)}
                 for event in status["events"]
                 if event["id"] in event_ids
             ]

@@ -8,14 +8,26 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
 
-JUDGED = [{"id": "E1", "type": "Reboot", "resources": ["vm-1"]}]
+ABOUT = {"EventSource": "Platform", "DurationInSeconds": 5, "Description": "d", "NotBefore": "2026-11-16T00:00:00Z"}
+JUDGED = [
+    {
+        "id": "E1",
+        "type": "Reboot",
+        "resources": ["vm-1"],
+        "source": "Platform",
+        "duration_seconds": 5,
+        "description": "d",
+        "not_before": "2026-11-16T00:00:00Z",
+    }
+]
 
 
-def document(*events):
+def document(*events, **about):
     keys = ("EventId", "EventType", "EventStatus", "Resources")
-    return json.dumps({"DocumentIncarnation": 7, "Events": [dict(zip(keys, event, strict=True)) for event in events]})
+    told = [{**ABOUT, **dict(zip(keys, event, strict=True)), **about} for event in events]
+    return json.dumps({"DocumentIncarnation": 7, "Events": told})
 
 
 MINE = ("E1", "Reboot", "Scheduled", ["vm-1"])
@@ -38,6 +50,21 @@ MINE = ("E1", "Reboot", "Scheduled", ["vm-1"])
 )
 def test_what_matters_is_compared(events, same):
     assert is_as_judged(document(*events), JUDGED, ["E3"]) is same
+
+
+@pytest.mark.parametrize(
+    ("about", "same"),
+    [
+        ({"DurationInSeconds": "5", "NotBefore": "Mon, 16 Nov 2026 00:00:00 GMT", "EventSource": "platform"}, True),
+        ({"DurationInSeconds": 9}, False),
+        ({"DurationInSeconds": -1}, False),
+        ({"Description": "e"}, False),
+        ({"EventSource": "User"}, False),
+        ({"NotBefore": "2026-11-23T00:00:00Z"}, False),
+    ],
+)
+def test_all_that_a_policy_looks_at_is_compared(about, same):
+    assert is_as_judged(document(MINE, **about), JUDGED, []) is same
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"Events": 3}', '{"Events": [{"EventId": "E1"}]}'])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import understand_document
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange, imds, patience, wire
@@ -74,6 +75,19 @@ def test_it_is_marked_and_sent(path, proc):
     assert send(path, service)["answers"]["sent"] is True
     assert seen == [("GET", None), ("POST", ["E0"])]
     assert marks(path) == ["E0"]
+
+
+def test_what_the_policy_has_seen_is_compared_on_the_host_before_it_is_sent(path, proc):
+    event = {"EventId": "E0", "EventType": "Freeze", "EventStatus": "Scheduled", "Resources": ["web"]}
+    document = {"DocumentIncarnation": 3, "Events": [{**event, "DurationInSeconds": 5}]}
+    judged = understand_document(document)["events"]
+    marking = {"journal": str(path), "run_id": "r1", "judged": judged, "marks": [MARK]}
+    fence = {**host_clock.told(), "owner": None, "events": ["E0"], "may_start": ["E0"]}
+    for duration, sent in ((600, False), (5, True)):
+        document["Events"][0]["DurationInSeconds"] = duration
+        service = Service(proc, document=json.dumps(document))
+        answers = send(path, service, marking={**marking, "fence": fence})["answers"]
+        assert (answers["sent"], marks(path)) == (sent, ["E0"] if sent else None)
 
 
 def test_the_digest_of_a_document_does_as_well(path, proc):

@@ -106,6 +106,27 @@ def test_another_event_that_has_started_since_ends_it(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"DurationInSeconds": 600}, "duration_seconds of A has changed from 5 to 600"),
+        ({"Description": "longer"}, "description of A has changed from '' to 'longer'"),
+        ({"EventSource": "User"}, "source of A has changed"),
+        ({"NotBefore": "2026-11-16T00:00:00Z"}, "not_before of A has changed"),
+        ({"EventType": "Redeploy"}, "type of A has changed from 'Freeze' to 'Redeploy'"),
+    ],
+)
+def test_an_event_that_has_changed_since_the_policy_looked_is_not_sent_again(tmp_path, monkeypatch, change, words):
+    """A Freeze that was short when it was decided to approve it without a drain."""
+    monkeypatch.setattr(send, "SECONDS_BETWEEN_READINGS", 0)
+    event = {**raw_event("A", ["web", "db"]), "EventType": "Freeze", "DurationInSeconds": 5, "Description": ""}
+    service = Service(Sent(reading("web", {**event, **change})))
+    more = {"decided_on": reading("web", event), "others": dict}
+    approval = approver(tmp_path, "web", service, **more).run()
+    assert (approval.refused_by_host, approval.approved, len(service.sent)) == ("changed", [], 1)
+    assert words in approval.problems[0]
+
+
+@pytest.mark.parametrize(
     ("result", "missing"),
     [
         ({"journal": {"run_id": "r1", "marks": [{"event": "a"}]}}, []),

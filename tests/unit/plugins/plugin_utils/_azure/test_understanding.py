@@ -9,12 +9,19 @@ import json
 import time
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import NotUnderstood, statuses_in
+from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure import events as _events
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import BadNotice, understand
 from helpers.properties import assert_generated
 from hypothesis import given
 from hypothesis import strategies as st
 
 NOW = 1763253305.0
+NOTICE = json.dumps(
+    {"maintenance": {"host": "web-0", "sent_at": "2026-11-16T00:00:00Z", "sequence": 1, "status": None}}
+)
 
 
 def raw_event(**changes):
@@ -179,6 +186,40 @@ def test_a_document_of_another_shape_is_refused(body, part):
 def test_an_event_that_cannot_be_understood_is_named(changes, part):
     with pytest.raises(_events.BadReading, match=part):
         understood(**changes)
+
+
+@pytest.mark.parametrize(
+    ("events", "part"),
+    [
+        ('[{"EventId": "E1", "Resources": []}], "Events": []', "the key 'Events' twice"),
+        ('[], "DocumentIncarnation": 1', "the key 'DocumentIncarnation' twice"),
+        ('[{"Resources": ["web-0"], "Resources": []}]', "the key 'Resources' twice"),
+        ('[], "X": {"Y": [{"Z": 1, "Z": 1}]}', "the key 'Z' twice"),
+        ('[], "X": ' + "[" * 30 + "]" * 30, "nested too deeply"),
+        ("[" * 4500 + "]" * 4500, "nested too deeply"),
+        ('[], "X": [' + "[]," * 20000 + "[]]", "more than 10000 parts"),
+        ('[], "X": [' + "1," * 200000 + "1]", "100000 values"),
+        ('[], "X": "' + "x" * 1100000 + '"', "larger than 1048576"),
+        ('[], "X": ' + "1" * 5000, "more than 1000 digits"),
+    ],
+    ids=("Events", "incarnation", "event", "inner", "30 deep", "4500 deep", "parts", "values", "size", "digits"),
+)
+def test_what_can_be_read_in_two_ways_or_is_too_much_is_refused_by_all_who_read_it(events, part):
+    body = '{"DocumentIncarnation": 1, "Events": ' + events + "}"
+    with pytest.raises(_events.BadReading, match=part):
+        _events.parse_document(body)
+    with pytest.raises(_events.BadReading, match=r"the key|too|than"):
+        _events.parse_identity('{"name": "web-0", "X": ' + body + "}")
+    with pytest.raises(NotUnderstood):
+        statuses_in(body)
+    assert not is_as_judged(body, [], [])
+    with pytest.raises(ValueError, match=part):
+        document_digest(body)
+    with pytest.raises(BadNotice):
+        understand(NOTICE.replace("null", body).encode(), "web-0")
+    if "larger" not in part:
+        with pytest.raises(_events.BadReading, match=part):
+            _events.parse_saved(body, NOW)
 
 
 NOT_EVENTS = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just({}) | st.lists(st.just({}))

@@ -276,8 +276,7 @@ def nested(depth):
 @pytest.mark.parametrize(
     "odd",
     [
-        {"other_fields": nested(300)},
-        {"other_fields": nested(600)},
+        {"other_fields": nested(12)},
         {"other_fields": {"a": float("nan")}},
         {"other_fields": {"a": 10**400}},
         {"duration_seconds": float("inf")},
@@ -290,6 +289,7 @@ def test_whatever_a_vm_adds_to_an_event_the_source_goes_on(odd, tmp_path):
     kept = str(tmp_path / "state.json")
     with RunningSource(**QUICK, state_file=kept) as source:
         watchers = Watchers(source.port)
+        assert watchers.tell("liar", status(event("L", ("liar",), other_fields=nested(300)))) == 400
         assert watchers.tell("liar", status(event("L", ("liar",), **odd))) == 204
         told = source.wait_for(lambda told: told["hosts"] == ["liar"])
         assert watchers.tell("web-0", status(event(other_fields={"New": {"a": [1]}}))) == 204
