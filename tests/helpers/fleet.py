@@ -212,10 +212,10 @@ class RollFleet:
             last = [word for word, name, _at in self.notes() if name == host][-1:]
             assert last in ([], ["restore"]), f"{host} was drained and never restored"
 
-    def summary(self, run: ansible_run.Run) -> dict[str, Any]:
-        """maintenance_run, as later jobs get it."""
+    def summary(self, run: ansible_run.Run, name: str = "maintenance_run") -> dict[str, Any]:
+        """maintenance_run, or maintenance_plan, as later jobs get it."""
         text = run.output[run.output.index("RUN: {") + len("RUN: ") :]
-        return json.JSONDecoder().raw_decode(text)[0]["maintenance_run"]
+        return json.JSONDecoder().raw_decode(text)[0][name]
 
 
 class StartedRoll:

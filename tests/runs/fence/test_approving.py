@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
@@ -69,28 +70,19 @@ def posts(fleet):
     return [line["approved"] for line in fleet.simulator.log() if line["method"] == "POST" and line["status"] == 200]
 
 
-def short_event(fleet):
-    fleet.simulator.cancel("A1")
-    fleet.simulator.add_event(id="A2", type="Reboot", resources=["web", "db"], notice=9000, dwell=1)
-
-
-def test_a_whole_roll_with_at_most_8_requests_a_host(fleet):
-    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), RESTORE, {**AGAIN, "name": "Last"}]
+def test_a_whole_roll_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
+    look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
+    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), look, RESTORE, {**AGAIN, "name": "Last"}]
     run = run_all(fleet, *tasks)
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
     assert run.of(ROLE + "Approve the event", "web")["results"][0]["leaders"] == {"A1": "web"}
     assert fleet.requests("web") == ["GET"] * 6 + ["POST", "GET"]
     assert fleet.requests("db") == ["GET"] * 7
-    assert run.of("Last", "web")["journal"] is run.of("Last", "db")["journal"] is None
-
-
-def test_both_journals_are_marked_before_it_is_sent(fleet):
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_wait_ids=[]))
-    assert run.code == 0, run.output
     for host in ("web", "db"):
-        data = fleet.journal(host)
-        assert (data["run_id"], data["marks"][0]["event"], data["state"]) == ("r1", "A1", "drained")
+        marked = run.of("Look", host)["journal"]
+        assert (marked["run_id"], marked["marks"][0]["event"], marked["state"]) == ("r1", "A1", "drained")
+        assert run.of("Last", host)["journal"] is None
 
 
 @pytest.mark.rest
@@ -145,123 +137,24 @@ def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
     assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
 
 
-def direct(fleet, host="web", **more):
-    """The module itself, for the host that sends."""
-    options = {
-        "endpoint": "{{ maintenance_endpoint }}",
-        "event_ids": ["A1"],
-        "drained": ["web", "db"],
-        "marks": MARKS,
-        "journal": "{{ drain_journal }}",
-        "run_id": "r1",
-        "fence": {**FENCE, "scheduled": True},
-        "reading": True,
-        **more,
-    }
-    return {
-        "name": "Send",
-        "maintenance.azure.scheduled_event_approve": options,
-        "when": f"inventory_hostname == '{host}'",
-        "ignore_errors": True,
-    }
-
-
-def tried_at(fleet):
-    return [line["time"] for line in fleet.simulator.log() if line["method"] == "POST"]
-
-
 @pytest.mark.rest
-def test_it_is_not_tried_any_more_after_20_seconds(fleet):
-    fleet.simulator.fault(kind="error_503", method="POST")
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, leader="self"))
-    fleet.simulator.clear_faults()
-    tries = tried_at(fleet)
-    assert len(tries) > 2
-    assert 10 < max(tries) - min(tries) < 21
-    sent = run.of("Send", "web")
-    assert (sent["outcome"], sent["approved"]) == ("failed", [])
-    # It knows that nothing was sent.
-    assert fleet.journal("web")["marks"] == []
-
-
-@pytest.mark.rest
-def test_what_may_have_arrived_stays_marked(fleet):
-    """The service takes 60 s for its answer: after 20 s nobody waits for it, and it is not known what came of it."""
-    fleet.simulator.fault(kind="slow", method="POST", delay=60, count=10)
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, direct(fleet, wait_for="nothing"))
-    assert 15 < time.time() - tried_at(fleet)[0] < 60
-    fleet.simulator.clear_faults()
-    assert run.of("Send", "web")["approved"] == ["A1"]
-    assert fleet.journal("web")["marks"][0]["event"] == "A1"
-
-
-@pytest.mark.rest
-def test_another_event_that_has_started_since_is_a_reason_to_decide_again(fleet):
-    other = {"id": "A9", "type": "Reboot", "resources": ["db"], "notice": 9000, "dwell": 600}
-    fleet.simulator.add_event(**other)
-    start = {
-        "name": "Meanwhile",
-        "ansible.builtin.uri": {"url": f"{fleet.simulator.control}/events/A9/start", "method": "POST", "body": ""},
-        "run_once": True,
-    }
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, start, direct(fleet))
-    assert run.of("Send", "web")["refused_by_host"] == "changed", run.of("Send", "web")
-    assert posts(fleet) == []
-    assert "marks" not in fleet.journal("web")
-
-
-@pytest.mark.rest
-def test_a_document_that_has_changed_otherwise_is_judged_anew(fleet):
-    add = {
-        "name": "Meanwhile",
-        "ansible.builtin.uri": {
-            "url": f"{fleet.simulator.control}/events",
-            "method": "POST",
-            "body_format": "json",
-            "status_code": [200, 201],
-            "body": {"id": "A9", "type": "Reboot", "resources": ["db"], "notice": 9000},
-        },
-        "run_once": True,
-    }
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, add, direct(fleet))
-    assert run.of("Send", "web")["approved"] == ["A1"], run.of("Send", "web")
-
-
-@pytest.mark.rest
-def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet):
-    path = fleet.folder / "web" / "journal.json"
-    path.parent.mkdir()
+@pytest.mark.parametrize("place", ["web", "home"])
+def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
+    """Also by a path of the host's own, which is expanded there."""
+    path = fleet.folder / place / "journal.json"
+    path.parent.mkdir(exist_ok=True)
     JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
     at_work = AtWork(path)
     at_work.say("r1", 1)
-    wait = {
-        "name": "Wait",
-        "maintenance.azure.scheduled_event_wait": {
-            "event_ids": ["A1"],
-            "endpoint": "{{ maintenance_endpoint }}",
-            "wait_timeout": 3,
-            "journal": "{{ drain_journal }}",
-            "run_id": "r1",
-        },
-        "ignore_errors": True,
-    }
+    options = {"event_ids": ["A1"], "endpoint": "{{ maintenance_endpoint }}", "wait_timeout": 3, "run_id": "r1"}
+    options["journal"] = "~/journal.json" if place == "home" else "{{ drain_journal }}"
+    wait = {"name": "Wait", "maintenance.azure.scheduled_event_wait": options, "ignore_errors": True}
+    said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
-    assert at_work.left("r1") > 15
+    assert Path(at_work.path).stat().st_mtime_ns > said
     # Not for another run, and not for one that never said so.
     at_work.say("r2", 1)
+    said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
-    assert at_work.left("r2") == at_work.left("r1") == 0
+    assert Path(at_work.path).stat().st_mtime_ns == said
     assert json.loads(path.read_text())["run_id"] == "r1"
-
-
-@pytest.mark.rest
-def test_a_path_of_the_host_s_own_is_renewed_too(fleet):
-    """A path with a variable in it is expanded on the host, which is done in Python."""
-    path = fleet.folder / "home" / "journal.json"
-    path.parent.mkdir(exist_ok=True)
-    JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
-    AtWork(path).say("r1", 1)
-    wait = {"event_ids": ["A1"], "wait_timeout": 2, "journal": "~/journal.json", "run_id": "r1"}
-    task = {"name": "Wait", "maintenance.azure.scheduled_event_wait": wait, "ignore_errors": True}
-    play(fleet.folder, fleet.inventory(), task, hosts="web")
-    assert AtWork(path).left("r1") > 15

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from helpers import transports as ways
 from helpers.ansible_run import play
 
@@ -59,22 +60,6 @@ def journal(name, state, run_id="r1", **more):
 
 @pytest.mark.rest
 @pytest.mark.parametrize("way", ways.TO_PYTHON)
-def test_age(fleet, tmp_path, way):
-    hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
-    environment = {"environment": {"PATH": f"{tmp_path}/tools:/usr/bin:/bin"}}
-    old = "{{ maintenance_status.host_clock.seconds - 41 }}"
-    tasks = [READ, drain("Old", seconds=old), drain("Boot", boot_id="another"), drain("In time")]
-    run = play(tmp_path, hosts, *tasks, hosts="web", **environment)
-    for name in ("Old", "Boot"):
-        assert (run.of(name)["outcome"], run.of(name)["refused"]) == ("failed", "age"), run.of(name)
-    assert "has to read it again" in run.of("Old")["msg"]
-    assert run.of("In time")["state"] == "drained"
-    # Who is refused for age does not cost a request: two of the reading, one of the drain.
-    assert fleet.requests() == ["GET"] * 3
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("way", ways.TO_PYTHON)
 def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
     hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
     task = drain("Drain")
@@ -85,112 +70,32 @@ def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
 
 
 def test_owner_and_worked_on(fleet, tmp_path):
+    def look(name="Look"):
+        return journal(name, "read")
+
+    began = play(tmp_path, fleet.inventory(), READ, drain("First"), drain("Not read again", "r2"), hosts="web")
+    assert began.of("First")["state"] == "drained"
+    assert began.of("Not read again")["refused"] == "owner"
+    # As the run does all the time, but however slow this machine is.
+    at_work = AtWork(tmp_path / "web" / "journal.json")
+    at_work.say("r1", 3600)
     tasks = [
         READ,
-        drain("First"),
-        drain("Second, who has not read again", "r2"),
-        {**READ, "name": "Read again"},
         drain("Second, at once", "r2"),
         journal("Take over", "take_over", "r2", fence={"owner": "r1"}),
         journal("By the wrong owner", "take_over", "r2", fence={"owner": "r0"}),
+        look(),
         drain("First goes on"),
-        journal("Look", "read"),
+        look("Later"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web")
-    assert run.of("First")["state"] == "drained"
-    assert run.of("Second, who has not read again")["refused"] == "owner"
-    assert run.of("Second, at once")["refused"] == "worked_on"
-    assert run.of("Take over")["refused"] == "worked_on"
-    assert run.of("By the wrong owner")["refused"] == "owner"
-    assert run.of("First goes on")["outcome"] == "ok"
+    refused = {name: run.of(name)["refused"] for name in ("Second, at once", "Take over", "By the wrong owner")}
+    assert refused == {"Second, at once": "worked_on", "Take over": "worked_on", "By the wrong owner": "owner"}
     assert run.of("Look")["journal"]["run_id"] == "r1"
-    assert 0 < run.of("Look")["journal"]["worked_on_for"] <= 30
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("what", ["cancelled", "started", "unread"])
-def test_an_event_that_is_gone(fleet, tmp_path, what):
-    hosts = fleet.inventory()
-    run = play(
-        tmp_path, hosts, READ, {"name": "Keep", "ansible.builtin.debug": {"var": "maintenance_status"}}, hosts="web"
-    )
-    clock = run.of("Read")["host_clock"]
-    if what == "cancelled":
-        fleet.simulator.cancel("A1")
-    elif what == "started":
-        fleet.simulator.start("A1")
-    else:
-        fleet.simulator.fault(kind="html", path="scheduledevents")
-    task = drain("Drain", owner=None, **clock, scheduled=True)
-    task["maintenance.azure._drain_plan"]["events"] = []
-    run = play(tmp_path, hosts, task, hosts="web")
-    assert run.of("Drain")["refused"] == ("unread" if what == "unread" else "gone"), run.output
-    assert fleet.journal() is None
-    assert not (tmp_path / "web" / "journal.json.drained").exists()
-    fleet.simulator.clear_faults()
-
-
-@pytest.mark.rest
-def test_nothing_is_refused_without_a_fence(fleet, tmp_path):
-    task = drain("Second", "r2")
-    del task["maintenance.azure._drain_plan"]["fence"]
-    run = play(tmp_path, fleet.inventory(), READ, drain("First"), task, hosts="web")
-    assert run.of("Second")["state"] == "drained"
-    assert fleet.journal()["run_id"] == "r2"
-
-
-@pytest.mark.rest
-def test_marks_without_a_drain(fleet, tmp_path):
-    mark = {"event": "A1", "hosts": ["web", "db"], "at": 5.0}
-    fence = {**FENCE, "scheduled": True}
-    tasks = [
-        READ,
-        journal("Not drained", "mark", marks=[mark], fence={**fence, "drained": True}),
-        journal("Mark", "mark", marks=[mark], fence=fence),
-        journal("Look", "read"),
-        journal("Unmark", "unmark", marks=[mark]),
-        journal("After", "read"),
-    ]
-    run = play(tmp_path, fleet.inventory(), *tasks, hosts="web")
-    assert run.of("Not drained")["refused"] == "not_drained"
-    assert run.of("Look")["journal"]["state"] == "marked"
-    assert run.of("Look")["journal"]["marks"][0]["event"] == "A1"
-    assert (run.of("Unmark")["changed"], run.of("After")["journal"]) == (True, None)
-    assert [path.name for path in (tmp_path / "web").iterdir()] == []
-
-
-@pytest.mark.rest
-def test_a_mark_of_an_event_that_was_sent_is_not_taken_back(fleet, tmp_path):
-    mark = {"event": "A1", "hosts": ["web"], "at": 5.0}
-    approve = {"uncovered": "allow", "endpoint": "{{ maintenance_endpoint }}"}
-    tasks = [
-        READ,
-        journal("Mark", "mark", marks=[mark], fence=FENCE),
-        {"name": "Approve", "maintenance.azure.scheduled_event_approve": approve},
-        journal("Unmark", "unmark", marks=[mark]),
-    ]
-    run = play(tmp_path, fleet.inventory(), *tasks, hosts="web")
-    assert run.of("Approve")["approved"] == ["A1"]
-    assert run.of("Unmark")["changed"] is False
-    assert fleet.journal()["marks"]
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
-def test_the_host_s_clock_whatever_way(fleet, tmp_path, way):
-    hosts = fleet.inventory(**ways.host_vars(tmp_path, way))
-    here = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    again = {**READ, "name": "Again", "maintenance.azure._host_state": dict(READ["maintenance.azure._host_state"])}
-    again["maintenance.azure._host_state"]["this_host"] = "{{ maintenance_status.this_host }}"
-    run = play(tmp_path, hosts, READ, again, hosts="web", **ways.play_keywords(tmp_path, way))
-    first, second = run.of("Read"), run.of("Again")
-    assert first["host_clock"]["boot_id"] == second["host_clock"]["boot_id"] == here
-    assert 0 <= second["host_clock"]["seconds"] - first["host_clock"]["seconds"] < 60
-    # The second one has asked for events alone, and knows the rest.
-    assert fleet.requests() == ["GET"] * 3
-    assert second["this_host"] == first["this_host"]
-    assert second["events"][0]["affects_this_host"] is True
-    assert second["document_sha256"] == first["document_sha256"]
+    assert 30 < run.of("Look")["journal"]["worked_on_for"] <= 3600
+    assert run.of("First goes on")["outcome"] == "ok"
+    # A command says it for itself.
+    assert run.of("Later")["journal"]["worked_on_for"] <= 30
 
 
 @pytest.mark.rest
@@ -207,3 +112,51 @@ def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     run = play(tmp_path, fleet.inventory(), READ, tell, task)
     assert run.of("Drain", "db")["refused"] == "age"
     assert run.of("Drain", "web")["state"] == "drained"
+
+
+def role(name, fence):
+    variables = {f"{name}_run_id": "r1", f"{name}_fence": fence}
+    return {"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, "vars": variables}
+
+
+def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_path):
+    """It says itself how long it may take, as nobody renews anything meanwhile."""
+
+    def during(name):
+        return json.dumps(
+            [{"name": f"During {name}", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}]
+        )
+
+    for name in ("drain", "restore"):
+        (tmp_path / f"{name}.json").write_text(during(name))
+    own = tmp_path / "kinds" / "ring"
+    own.mkdir(parents=True)
+    (own / "drain.yml").write_text(during("ring"))
+    (own / "restore.yml").write_text("[]")
+    steps = [
+        {"tasks": {"drain": "drain.json", "restore": "restore.json"}},
+        {"ring": {"timeout": 900}},
+        {"command": {"drain": ["true"]}},
+    ]
+    variables = {"drain_steps": steps, "drain_steps_path": ["kinds"], "drain_timeout": 2000, "restore_timeout": 1500}
+    clock = {name: FENCE[name] for name in ("boot_id", "seconds")}
+    tasks = [
+        READ,
+        role("drain", {**clock, "events": ["A1"]}),
+        journal("Drained", "read"),
+        role("restore", {"owner": "r1"}),
+        journal("After", "read"),
+    ]
+    run = play(tmp_path, fleet.inventory(), *tasks, hosts="web", vars=variables)
+    assert run.code == 0, run.output
+
+    def worked_on_for(task):
+        return run.of(task)["journal"]["worked_on_for"]
+
+    assert 1500 < worked_on_for("maintenance.azure.steps : During drain") <= 2000
+    assert 600 < worked_on_for("maintenance.azure.steps : During ring") <= 900
+    # What comes after them is a command again, which says it for itself.
+    assert worked_on_for("Drained") <= 30
+    assert 1000 < worked_on_for("maintenance.azure.steps : During restore") <= 1500
+    assert run.of("After")["journal"] is None
+    assert [path.name for path in (tmp_path / "web").iterdir()] == ["journal.last.json"]

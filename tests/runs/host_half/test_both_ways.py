@@ -13,6 +13,7 @@ import pytest
 from helpers import transports as ways
 from helpers.ansible_run import comparable_result, fleet_inventory, inventory, play
 from helpers.leases import note
+from helpers.network import unreachable_host
 from helpers.simulator_process import Simulator
 from helpers.sshd_process import SSHD, sshd
 
@@ -226,3 +227,27 @@ def test_a_secret_of_a_step_is_in_no_command_line(tmp_path):
     ).stdout
     assert "carried_out" in unpacked
     assert "s3cr3t" not in commands + unpacked
+
+
+STATE = {"name": "State", "maintenance.azure._host_state": {"journal": JOURNAL}, "failed_when": False}
+
+
+def test_one_task_tells_what_is_planned_and_what_the_journal_says_whatever_one_of_them_complains_of(
+    tmp_path, simulator
+):
+    hosts = fleet_inventory(tmp_path, simulator)
+    begin = {"name": "Begin", "maintenance.azure.drain_journal": {"path": JOURNAL, "state": "begin", "run_id": "r"}}
+    run = play(tmp_path, hosts, STATE, begin, {**STATE, "name": "Open"})
+    assert (run.of("State")["journal"], run.of("State")["journal_problem"]) == (None, "")
+    assert [event["id"] for event in run.of("Open")["events"]] == ["A1"]
+    assert run.of("Open")["journal"]["state"] == "draining"
+    simulator.fault(kind="html", path="scheduledevents")
+    state = play(tmp_path, hosts, STATE).of("State")
+    assert ("events" in state, "HTML" in state["msg"], state["journal"]["run_id"]) == (False, True, "r")
+    simulator.clear_faults()
+    (tmp_path / "j" / "journal.json").write_text("nonsense")
+    state = play(tmp_path, hosts, STATE).of("State")
+    assert (state["journal"], state["events"][0]["id"]) == (None, "A1")
+    assert "can't be understood" in state["journal_problem"]
+    away = fleet_inventory(tmp_path, simulator, **unreachable_host(tmp_path))
+    assert play(tmp_path, away, STATE, ignore_unreachable=True).of("State")["unreachable"] is True

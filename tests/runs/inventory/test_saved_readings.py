@@ -6,13 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 
 import pytest
-from helpers.ansible_run import run
-
-IDENTITY = {"vm_name": "web", "resource_group": "rg-a", "subscription_id": "s-1", "update_domain": "0"}
 
 
 def status(*events, age=0.0, **this_host):
@@ -50,45 +46,6 @@ def test_documents_and_statuses_and_what_they_cover(place, event):
         assert sentence in found.said
     (place.folder / "readings" / "bad.json").unlink()
     assert place.list(source="file", paths=["readings/*.json"], covers="all").hosts("clear") == ["web-0", "web-2"]
-
-
-@pytest.mark.rest
-def test_a_reading_that_is_too_old_is_unknown(place, event):
-    save(place, old=status(age=4000, vm_name="web-0"), raw={"DocumentIncarnation": 1, "Events": [event("web-1")]})
-    long_ago = time.time() - 3000
-    os.utime(place.folder / "readings" / "raw.json", (long_ago, long_ago))
-    place.hosts({"web-0": {}, "web-1": {}})
-    assert place.list(source="file", paths=["readings/*"], max_age=5000).hosts("unknown") == []
-    found = place.list(source="file", paths=["readings/*"], max_age=3500)
-    assert (found.hosts("unknown"), found.hosts("pending")) == (["web-0"], ["web-1"])
-    assert "longer ago than max_age allows (3500 s)" in found.said
-    found = place.list(source="file", paths=["readings/*"], max_age=600, on_error="fail")
-    assert found.code != 0
-
-
-@pytest.mark.rest
-def test_vms_of_one_name_in_two_resource_groups_as_azure_rm_lists_them(place, event):
-    def azure_rm(group):
-        vm = f"/subscriptions/S-1/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachines/web"
-        return {"name": "web", "computer_name": "web", "id": vm, "resource_group": group.lower()}
-
-    save(place, a=status(event_of(event, "web"), **{**IDENTITY, "vm_name": "neighbour"}))
-    hosts = {"web_1a2b": azure_rm("RG-A"), "web_3c4d": azure_rm("RG-B"), "neighbour": {"resource_group": "rg-a"}}
-    found = place.hosts(hosts).list(source="file", paths=["readings/*"])
-    assert found.states() == {"pending": ["web_1a2b"], "started": [], "clear": ["neighbour"], "unknown": ["web_3c4d"]}
-    # So that roles and modules know which VM the host is.
-    assert found.data["_meta"]["hostvars"]["web_1a2b"]["maintenance_vm_name"] == "web"
-
-    (place.folder / "readings" / "a.json").unlink()
-    save(place, raw={"DocumentIncarnation": 1, "Events": [event("web")]})
-    found = place.list(source="file", paths=["readings/*"], covers="all")
-    assert found.hosts("unknown") == ["web_1a2b", "web_3c4d"]
-    assert "The VM name web may mean any of several hosts" in found.said
-
-
-def event_of(event, *names):
-    raw = event(*names)
-    return {"id": raw["EventId"], "type": raw["EventType"], "status": raw["EventStatus"], "resources": raw["Resources"]}
 
 
 @pytest.mark.rest
@@ -158,11 +115,3 @@ def test_a_fact_cache_that_can_not_be_used_is_no_reason_to_call_a_host_clear(pla
     found = place.hosts({"web-1": {}}).list(source="facts", environment=nowhere)
     assert found.hosts("unknown") == ["web-1"]
     assert "The fact cache jsonfile can't be used" in found.said
-
-
-@pytest.mark.rest
-def test_the_documentation_can_be_shown(place):
-    shown = run(place.folder, ["ansible-doc", "-t", "inventory", "maintenance.azure.scheduled_events"])
-    assert shown.code == 0, shown.output
-    for option in ("endpoints", "covers", "delivery_group_var", "max_age", "keyed_groups", "cache_plugin"):
-        assert option in shown.output

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
 from helpers import ROOT, ansible_run
-from helpers.ansible_run import environment, inventory, play_each, run
-from helpers.leases import mark, note
+from helpers.ansible_run import environment, inventory, play_each
+from helpers.leases import note
 from helpers.lying_host import LyingHost
 from helpers.network import ssh_that_is_refused
 from helpers.waiting import PATIENCE, wait_until
@@ -206,67 +206,6 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
         assert holders(tmp_path)["web-1"] == "mine"
 
 
-@pytest.mark.rest
-def test_a_lapsed_lease_is_not_renewed_and_writes_no_notes(tmp_path, hosts):
-    short = lease_tasks("take", seconds=1)
-    sleep = {"name": "Sleep", "ansible.builtin.command": "sleep 1.2", "run_once": True}
-    late = ask("renew", name="Too late", notes=[note("web-11")])
-    done = play(tmp_path, hosts, short, sleep, late, RENEW, arguments=extra(run_id="mine", lock_hosts=ONE))
-    assert done.code == 2
-    refused = done.of("Too late", "web-1")
-    assert (refused["held"], refused["renewed"], refused["holder"], refused["notes"]) == (False, False, None, [])
-    assert "This run has lost the lease: 0 of 1 lock hosts" in done.of(VERDICT, "web-1")["msg"]
-    assert "web-1: lapsed" in done.of(VERDICT, "web-1")["msg"]
-    assert json.loads(paths(tmp_path)["web-1"].read_text())["notes"] == []
-
-
-@pytest.mark.rest
-def test_notes_stay_for_the_next_holder(tmp_path, hosts):
-    drain, approval = note("web-11", run="mine"), note("web-11", run="mine", mark=mark("E0", ("web-11",)))
-    tasks = (
-        ask("take"),
-        ask("renew", name="drain", notes=[drain, note("web-2")]),
-        ask("renew", name="approve", notes=[approval], forget=["web-2"]),
-        ask("release"),
-        ask("read"),
-    )
-    done = play(tmp_path, hosts, *tasks)
-    assert done.code == 0, done.output
-    assert done.of("take", "web-1")["notes"] == []
-    assert done.of("drain", "web-1")["notes"] == [drain, note("web-2")]
-    assert done.of("approve", "web-1")["notes"] == [drain, approval]
-    for later in ("release", "read"):
-        assert (done.of(later, "web-1")["holder"], done.of(later, "web-1")["notes"]) == (None, [drain, approval])
-    again = play(tmp_path, hosts, ask("take", run_id="other"))
-    assert again.of("take", "web-1")["notes"] == [drain, approval]
-
-
-@pytest.mark.rest
-def test_groups_have_leases_of_their_own_and_patterns_share_them(tmp_path, hosts):
-    foreign(tmp_path, 600, group="set-a")
-    take_a, take_b = lease_tasks("take", group="set-a"), lease_tasks("take", group="set-b")
-    lock_hosts = list(KEEPERS)
-    beside = play(tmp_path, hosts, take_b, TAKE, arguments=extra(run_id="mine", lock_hosts=lock_hosts))
-    assert beside.code == 0, beside.output
-    assert "The lease of set-b is held" in beside.output
-    for group in ("", "set-b"):
-        assert set(holders(tmp_path, group).values()) == {"mine"}
-    # Another pattern, the same keepers.
-    same = play(tmp_path, hosts, take_a, arguments=("--limit", "web-11", *extra(run_id="mine", lock_hosts=lock_hosts)))
-    assert same.code == 2
-    assert "the lease of set-a is held by run elsewhere" in same.of(VERDICT)["msg"]
-
-
-@pytest.mark.rest
-def test_what_is_not_enough_is_given_back(tmp_path, hosts):
-    foreign(tmp_path, 600)
-    paths(tmp_path)["web-1"].unlink()
-    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
-    assert done.code == 2
-    assert "1 of 3 lock hosts" in done.of(VERDICT, "web-1")["msg"]
-    assert holders(tmp_path) == {"web-1": None, "web-2": "elsewhere", "web-10": "elsewhere"}
-
-
 def test_one_keeper_may_be_away(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
     done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"))
@@ -285,14 +224,6 @@ def test_two_keepers_may_not_and_are_named(tmp_path):
     assert holders(tmp_path) == dict.fromkeys(KEEPERS)
 
 
-@pytest.mark.rest
-def test_of_two_keepers_both_are_needed(tmp_path):
-    hosts = make_hosts(tmp_path, "web-1")
-    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=["web-1", "web-2"]))
-    assert done.code == 2
-    assert "Of two lock hosts both are needed" in done.of(VERDICT, "web-1")["msg"]
-
-
 def test_a_keeper_that_lies_counts_as_lost(tmp_path):
     liar = LyingHost(tmp_path / "liar")
     liar.says(merge={"held": "yes", "notes": [{"host": "web-11"}], "ansible_facts": {"stolen": True}})
@@ -303,15 +234,6 @@ def test_a_keeper_that_lies_counts_as_lost(tmp_path):
     found = done.of("See whether a majority gave it")
     assert (found["held"], found["lost_keepers"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
-
-
-@pytest.mark.rest
-def test_a_damaged_file_is_not_a_free_lease_and_is_told(tmp_path, hosts):
-    foreign(tmp_path, 600)
-    paths(tmp_path)["web-1"].write_text("")
-    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_hosts=ONE))
-    assert done.code == 2
-    assert "does not tell who has the lease" in done.of(VERDICT, "web-1")["msg"]
 
 
 @pytest.mark.rest
@@ -373,10 +295,3 @@ def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     assert done.of("Nothing", "web-1")["outcome"] == "ok"
     assert not any("held" in done.of("Nothing", host) for host in KEEPERS)
     assert holders(tmp_path) == dict.fromkeys(KEEPERS)
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("name", ["lease", "_lease_file", "_lease_keepers", "_lease_verdict"])
-def test_the_documentation_is_found(tmp_path, name):
-    listed = run(tmp_path, ["ansible-doc", f"maintenance.azure.{name}"])
-    assert listed.code == 0, listed.output

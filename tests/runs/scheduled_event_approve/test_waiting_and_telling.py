@@ -99,14 +99,6 @@ def test_a_wait_that_takes_too_long_says_what_was_seen_last(tmp_path, simulator)
     assert "Reboot A1 is Started" in result["msg"]
 
 
-def test_the_convoy_of_deletions_is_told(tmp_path, simulator):
-    for number, vm in enumerate(("web_0", "web_1")):
-        simulator.add_event(id=f"T{number}", type="Terminate", resources=[vm], notice=600)
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="started", wait_timeout=3)
-    assert outcome.code == 2
-    assert "before the deletion of web_1 is approved or due" in outcome.of("Approve")["msg"]
-
-
 def test_somebody_has_approved_in_the_portal_and_the_event_still_waits(tmp_path, simulator):
     """Our approval is taken, and counts for nothing."""
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], notice=9000, approval_delay=600)
@@ -121,40 +113,6 @@ def test_somebody_has_approved_in_the_portal_and_the_event_still_waits(tmp_path,
     assert outcome.code == 0, outcome.output
     assert [line["approved"] for line in posts(simulator)] == [[]]
     assert (simulator.event("A1")["status"], simulator.event("A1")["approved_by"]) == ("Started", "portal")
-
-
-def test_a_race_with_the_portal_is_lost_without_harm(tmp_path, simulator):
-    """Somebody approves, and the event starts, while our approval is on its way."""
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=600)
-    simulator.fault(kind="slow", method="POST", delay=2, count=1)
-
-    def win():
-        wait_until(lambda: posts(simulator))
-        simulator.approve_elsewhere("A1", by="arm")
-
-    racer = threading.Thread(target=win, daemon=True)
-    racer.start()
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="started", wait_timeout=60)
-    racer.join(5)
-    assert outcome.code == 0, outcome.output
-    assert [line["approved"] for line in posts(simulator)] == [[]]
-    assert (simulator.event("A1")["status"], simulator.event("A1")["approved_by"]) == ("Started", "arm")
-
-
-@pytest.mark.parametrize(
-    "version", ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01"]
-)
-def test_every_api_version_can_approve(tmp_path, simulator, version):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", api_version=version)
-    assert outcome.of("Approve")["approved"] == ["A1"]
-    assert posts(simulator)[0]["approved"] == ["A1"]
-
-
-def test_allowed_uncovered(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0", "web_1", "stranger"], group="web")
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", uncovered="allow")
-    assert (outcome.code, outcome.of("Approve")["approved"]) == (0, ["A1"])
 
 
 BAD_INPUT = [

@@ -56,20 +56,6 @@ def test_the_version_is_found_remembered_and_told(tmp_path, simulator, way):
     assert asked_versions(simulator)[-2:] == [FOUND, FOUND]
 
 
-def test_the_next_run_looks_anew(tmp_path, simulator):
-    for _time in range(2):
-        simulator.clear_log()
-        assert run(tmp_path, simulator, read("Read")).code == 0
-        assert len(asked_versions(simulator)) == 6
-
-
-def test_a_filter_that_the_version_can_not_pass_fails_rather_than_to_find_nothing(tmp_path, simulator):
-    cases = [read("Types", event_types=["Terminate"]), read("Sources", event_sources=["User"])]
-    outcome = run(tmp_path, simulator, *cases)
-    assert "api_version 2017-08-01 never shows Terminate events" in outcome.of("Types")["msg"]
-    assert "does not tell an event's source" in outcome.of("Sources")["msg"]
-
-
 def test_approving_and_waiting(tmp_path, simulator):
     tasks = [
         {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"api_version": "auto"}},
@@ -88,10 +74,3 @@ def test_approving_and_waiting(tmp_path, simulator):
     assert [(post["query"], post["approved"]) for post in posts] == [(f"api-version={FOUND}", ["A1"])]
     # Looked for once.
     assert asked_versions(simulator).count("2020-07-01") == 1
-
-
-def test_where_the_newest_version_is_there_nothing_is_warned_of(tmp_path):
-    with Simulator({"vms": [{"name": "web"}]}) as simulator:
-        result = run(tmp_path, simulator, read("Read")).of("Read")
-        assert (result["api_version"], result.get("warnings", [])) == ("2020-07-01", [])
-        assert asked_versions(simulator) == ["2020-07-01"]

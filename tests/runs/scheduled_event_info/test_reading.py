@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 
 import pytest
 from helpers.ansible_run import fleet_inventory, inventory, play, play_each, run
 from helpers.simulator_process import Simulator
+from helpers.sshd_process import SSHD, sshd
 
 FLEET = {
     "vms": [
@@ -218,3 +221,92 @@ def test_the_structure_survives_as_a_fact_and_as_json(tmp_path, hosts):
         arguments=("--limit", "web_0"),
     )
     assert [event["id"] for event in json.loads(outcome.of("Use")["msg"])] == ["A1", "C3"]
+
+
+HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"
+
+
+def read_hostile(tmp_path, simulator):
+    return play(
+        tmp_path,
+        fleet_inventory(tmp_path, simulator),
+        {
+            "name": "Read",
+            "maintenance.azure.scheduled_event_info": {"query": "events[0].description"},
+            "register": "reading",
+        },
+        {"name": "Print", "ansible.builtin.debug": {"var": "reading"}},
+        {"name": "Say", "ansible.builtin.debug": {"msg": "{{ reading.events[0].description }}"}},
+        {"name": "Keep", "ansible.builtin.set_fact": {"maintenance_status": "{{ reading }}", "cacheable": True}},
+        {"name": "Say kept", "ansible.builtin.debug": {"msg": "{{ maintenance_status.events[0].type }}"}},
+        {
+            "name": "Loop",
+            "ansible.builtin.debug": {"msg": "{{ item.other_fields }} {{ item.id }}"},
+            "loop": "{{ maintenance_status.events }}",
+        },
+        {"name": "Compute", "ansible.builtin.debug": {"msg": "{{ maintenance_status.this_host.location }}"}},
+    )
+
+
+def test_hostile_text_comes_back_as_it_is(tmp_path):
+    """Text from the service is text: never a template, on any ansible-core."""
+    trap = tmp_path / "evaluated"
+    text = HOSTILE.replace("TRAP", str(trap))
+    odd = {"EventType": text, "Impact": {text: [text]}}
+    with Simulator({"vms": [{"name": "web", "compute": {"location": text}}]}) as simulator:
+        simulator.add_event(id=text, type="Reboot", resources=["web"], description=text, extra=odd)
+        outcome = read_hostile(tmp_path, simulator)
+    assert outcome.code == 0, outcome.output
+    result = outcome.of("Read")
+    assert result["events"][0]["description"] == text
+    assert result["events"][0]["type"] == text
+    assert result["events"][0]["id"] == text
+    assert result["events"][0]["other_fields"] == {"Impact": {text: [text]}}
+    assert result["query_result"] == text
+    for task in ("Say", "Say kept", "Compute"):
+        assert outcome.of(task)["msg"] == text
+    assert outcome.of("Loop")["results"][0]["msg"].endswith(text)
+    assert "1337" not in outcome.output
+    assert not trap.exists()
+
+
+# The same over ssh, with and without pipelining, and as another user.
+
+needs_sshd = pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without a password")
+needs_sudo = pytest.mark.skipif(shutil.which("sudo") is None, reason="no sudo on this machine")
+
+
+def assert_read(outcome):
+    assert outcome.code == 0, outcome.output
+    assert [event["id"] for event in outcome.of("Read")["events"]] == ["A1", "C3"]
+
+
+@pytest.mark.rest
+@needs_sshd
+@pytest.mark.parametrize("pipelining", ["0", "1"])
+def test_ssh(tmp_path, simulator, pipelining):
+    with sshd(tmp_path) as host_vars:
+        hosts = fleet_inventory(tmp_path, simulator, **host_vars)
+        assert_read(play(tmp_path, hosts, READ, arguments=("--limit", "web_0"), ANSIBLE_PIPELINING=pipelining))
+
+
+@pytest.mark.rest
+@needs_root
+@needs_sudo
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_become(tmp_path, simulator, user):
+    # A user without a home needs a Python that everybody may run, and no files of somebody else.
+    hosts = fleet_inventory(tmp_path, simulator, ansible_python_interpreter="/usr/bin/python3")
+    assert_read(
+        play(
+            tmp_path,
+            hosts,
+            READ,
+            arguments=("--limit", "web_0"),
+            become=True,
+            become_user=user,
+            ANSIBLE_PIPELINING="1",
+            ANSIBLE_REMOTE_TMP="/tmp",
+        )
+    )

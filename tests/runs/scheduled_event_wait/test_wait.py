@@ -30,7 +30,9 @@ def start_when_it_was_seen(simulator, event_id):
     simulator.start(event_id)
 
 
-@pytest.mark.parametrize(("until", "outcome"), [("started", "Started"), ("finished", "gone")])
+@pytest.mark.parametrize(
+    ("until", "outcome"), [pytest.param("started", "Started", marks=pytest.mark.rest), ("finished", "gone")]
+)
 def test_an_event_starts_and_ends_by_itself(tmp_path, simulator, until, outcome):
     simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=600, dwell=4)
     starter = threading.Thread(target=start_when_it_was_seen, args=(simulator, "A1"))

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A roll against the simulator as it is by default: slow to begin with, and away while its VMs are."""
+"""A roll against Azure's habits, slow to begin with and away while its VMs are, and in a cloud that lacks versions."""
 
 from __future__ import annotations
 
 import pytest
+from helpers.ansible_run import run
 from helpers.fleet import RollFleet
 
 pytestmark = pytest.mark.rest
@@ -46,3 +47,33 @@ def test_a_roll_with_a_slow_start_and_vms_that_go_away(fleet):
 def was_answered(line, started):
     """Whether a question was asked and answered while the VM was away."""
     return line["answered"] is not None and started["time"] < line["time"] < started["time"] + 4
+
+
+AUTO = ("-e", "maintenance_api_version=auto")
+
+
+@pytest.fixture
+def older(tmp_path):
+    with RollFleet(tmp_path, hosts=2, domains=2, api_versions=["2017-03-01", "2017-08-01"]) as built:
+        built.event_per_domain(notice=90000)
+        yield built
+
+
+def test_a_whole_roll_in_a_cloud_that_lacks_the_newer_api_versions(older):
+    done = older.roll(*AUTO)
+    assert done.code == 0, done.output
+    assert sorted(older.approvals()) == ["E0", "E1"]
+    older.assert_nothing_approved_before_its_hosts_were_drained()
+    older.assert_one_domain_at_a_time()
+    older.assert_back_to_normal()
+    # Each host has looked for it once.
+    newest = [line["vm"] for line in older.simulator.log() if line["query"] == "api-version=2020-07-01"]
+    assert sorted(newest) == ["web-0", "web-1"]
+
+
+@pytest.mark.parametrize("playbook", ["collect", "report"])
+def test_reading_there(older, playbook):
+    command = ["ansible-playbook", "-i", str(older.inventory()), f"maintenance.azure.{playbook}", *AUTO]
+    done = run(older.folder, command)
+    assert done.code == 0, done.output
+    assert done.of("Say what was found")["msg"][0] == "2 hosts: 0 with nothing planned, 2 with events, 0 unread"
