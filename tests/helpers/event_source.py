@@ -16,7 +16,6 @@ import hmac
 import http.client
 import json
 import runpy
-import socket
 import ssl
 import threading
 import time
@@ -24,8 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 from helpers import ROOT
-from helpers.network import free_port
-from helpers.waiting import wait_until
+from helpers.network import free_port, listens
+from helpers.waiting import PATIENCE, wait_until
 
 COLLECTION = ROOT / ".build" / "ansible_collections" / "maintenance" / "azure"
 PLUGIN = COLLECTION / "extensions" / "eda" / "plugins" / "event_source" / "scheduled_events.py"
@@ -63,13 +62,8 @@ class RunningSource:
     def __enter__(self) -> RunningSource:
         self._thread.start()
         if "endpoints" not in self.args:
-            self._wait(self._is_listening, "nobody listens")
+            self._wait(lambda: listens(self.port), "nobody listens")
         return self
-
-    def _is_listening(self) -> bool:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-            return True
-        return False
 
     def __exit__(self, *_about: object) -> None:
         self.stop()
@@ -77,7 +71,7 @@ class RunningSource:
     def stop(self) -> None:
         if self._loop and self._task and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
     def wait_for(self, question: Callable[[dict[str, Any]], Any], after: int = 0) -> dict[str, Any]:
@@ -172,7 +166,7 @@ class Watchers:
     def post(self, body: bytes, headers: dict[str, str], method: str = "POST") -> int:
         made = http.client.HTTPSConnection if self.tls else http.client.HTTPConnection
         more = {"context": self.tls} if self.tls else {}
-        connection = made("127.0.0.1", self.port, timeout=15, **more)
+        connection = made("127.0.0.1", self.port, timeout=PATIENCE, **more)
         try:
             # Who is refused at once may be answered, and cut off, before the last byte is sent.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.server
 import json
-import threading
 from pathlib import Path
+
+from helpers.network import http_server
 
 
 def pages(tarball: Path, address: str) -> dict[str, bytes]:
@@ -45,23 +45,10 @@ def galaxy(tarball: Path):
     """The address of the server, as long as the block lasts."""
     answers: dict[str, bytes] = {}
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            answer = answers.get(self.path.partition("?")[0])
-            self.send_response(200 if answer is not None else 404)
-            self.send_header("Content-Length", str(len(answer or b"{}")))
-            self.end_headers()
-            self.wfile.write(answer or b"{}")
+    def answer(_method, path, _headers, _body):
+        found = answers.get(path.partition("?")[0])
+        return (404, {}) if found is None else (200, found)
 
-        def log_message(self, *_unused):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    address = f"http://127.0.0.1:{server.server_port}"
-    answers.update(pages(tarball, address))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with http_server(answer) as address:
+        answers.update(pages(tarball, address))
         yield address
-    finally:
-        server.shutdown()
-        server.server_close()

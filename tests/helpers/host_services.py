@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
 
-from helpers.network import free_port
+from helpers.network import free_port, http_server
+from helpers.waiting import PATIENCE, wait_until
 
 # Systemd is not the first process where these tests run, so a file plays its part; the lab has the real one.
 SYSTEMCTL = """#!%s
@@ -77,15 +75,12 @@ def units(tmp_path):
 def running(command: list[str], is_up):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        for _attempt in range(100):
-            if is_up():
-                break
-            assert process.poll() is None, process.stdout.read()
-            time.sleep(0.05)
+        wait_until(lambda: process.poll() is not None or is_up())
+        assert process.poll() is None, process.stdout.read()
         yield process
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(PATIENCE)
 
 
 def program(name: str) -> str:
@@ -161,6 +156,7 @@ class Listener:
         self.bodies: list[dict] = []
         self.leader = "web_0"
         self.answer = 200
+        self.url = ""
 
     def reply(self, method: str, path: str, body: bytes) -> tuple[int, dict]:
         if method == "POST":
@@ -182,25 +178,5 @@ class Listener:
 @pytest.fixture
 def listener():
     listening = Listener()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            status, document = listening.reply(self.command, self.path, body)
-            text = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_GET = do_POST = answer  # noqa: N815
-
-        def log_message(self, *_unused):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    listening.url = f"http://127.0.0.1:{server.server_port}"
-    yield listening
-    server.shutdown()
-    server.server_close()
+    with http_server(lambda method, path, _headers, body: listening.reply(method, path, body)) as listening.url:
+        yield listening

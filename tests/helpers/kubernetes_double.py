@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
 import re
-import threading
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from helpers.network import http_server
 
 
 class Cluster:
@@ -51,7 +51,7 @@ class Cluster:
                 for kind, kept in (("annotations", self.annotations), ("labels", self.labels)):
                     for key, value in change.get("metadata", {}).get(kind, {}).items():
                         kept[name].pop(key, None) if value is None else kept[name].update({key: value})
-            return self.node(name)
+            return self.node(name) if name in self.nodes else None
         if eviction := re.fullmatch("/api/v1/namespaces/default/pods/([a-z-]+)/eviction", path):
             if self.pods[eviction.group(1)][2]:
                 del self.pods[eviction.group(1)]
@@ -90,29 +90,12 @@ Answer = Callable[[str, str, bytes], Any]
 def served(answer: Answer) -> Iterator[str]:
     """The address of the cluster."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def reply(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            document = answer(self.command, self.path, body)
-            text = json.dumps(document or {"kind": "Status", "apiVersion": "v1", "code": 404}).encode()
-            self.send_response(404 if document is None else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    def reply(method: str, path: str, _headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+        document = answer(method, path, body)
+        return (404, {"kind": "Status", "apiVersion": "v1", "code": 404}) if document is None else (200, document)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = reply  # noqa: N815
-
-        def log_message(self, *_unused: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server(reply) as address:
+        yield address
 
 
 def kubeconfig(address: str) -> str:

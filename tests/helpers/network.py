@@ -1,28 +1,52 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A port for a server that is started later, and one at which nobody listens."""
+"""Ports for servers, one at which nobody listens, a server for HTTP, and hosts that can't be reached."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import http.server
+import json
+import os
 import random
 import shutil
 import socket
-from collections.abc import Iterator
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 # Below those from which the kernel takes one for every connection: such a one may be gone before the server is there.
 PORTS = range(15000, 30000)
 
 
+# One that was given away is kept from the other processes of the tests until this one ends.
+RESERVED = Path(tempfile.gettempdir()) / f"ports-of-tests-{os.getuid()}"
+_kept: list[IO[str]] = []
+
+
 def free_port(address: str = "") -> int:
     """At which nobody listens; at any address, if none is given."""
+    RESERVED.mkdir(exist_ok=True)
     for port in random.sample(PORTS, 200):
-        with contextlib.suppress(OSError), socket.create_server((address, port)):
-            return port
+        reserved = (RESERVED / str(port)).open("w")
+        with contextlib.suppress(OSError):
+            fcntl.flock(reserved, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.create_server((address, port)):
+                _kept.append(reserved)
+                return port
+        reserved.close()
     raise OSError("no port is free")
+
+
+def listens(port: int, address: str = "127.0.0.1") -> bool:
+    """Somebody takes connections there."""
+    with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
+        return True
+    return False
 
 
 @contextlib.contextmanager
@@ -31,6 +55,39 @@ def closed_port() -> Iterator[int]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
+
+
+# Method, path, headers and body of a request -> the status, and the content: bytes, data for JSON, or None for nothing.
+Answer = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Any]]
+
+
+@contextlib.contextmanager
+def http_server(answer: Answer) -> Iterator[str]:
+    """The address of a server that answers so, as long as the block lasts."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def reply(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, content = answer(self.command, self.path, self.headers, body)
+            text = content if isinstance(content, bytes) else b"" if content is None else json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = reply  # noqa: N815
+
+        def log_message(self, *_about: object) -> None:
+            """Print nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 NO_WAY = "#!/bin/sh\necho 'ssh: connect to host: Connection refused' >&2\nexit 255\n"

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import itertools
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from helpers.network import http_server
 from helpers.simulator_process import ask
 
 
@@ -24,25 +23,9 @@ def restless_service(endpoint: str, told: Callable[[bytes, int], bytes] = as_it_
     """Its address. `told` makes the body of an answer from that of the service behind it and from how many came."""
     numbers = itertools.count(1)
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = self.rfile.read(length) if length else None
-            found = ask(endpoint + self.path, self.command, body, {"Metadata": "true"})
-            content = told(found.body, next(numbers))
-            self.send_response(found.status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(method: str, path: str, _headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        found = ask(endpoint + path, method, body or None, {"Metadata": "true"})
+        return found.status, told(found.body, next(numbers))
 
-        do_GET = do_POST = answer  # noqa: N815
-
-        def log_message(self, *_about: object) -> None:
-            """Nothing is said about it."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
+    with http_server(answer) as address:
+        yield address

@@ -10,21 +10,20 @@ with Rulebook(folder, inventory, {"maintenance_secret": "s"}) as rulebook:
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import urllib.parse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from helpers import ROOT, ansible_run
-from helpers.network import free_port
+from helpers.network import free_port, http_server, listens
 from helpers.waiting import wait_until
 
 BIN = ROOT / ".build" / "rulebook" / "bin"
@@ -112,12 +111,7 @@ class Rulebook:
         wait_until(now_or_never, lambda: self.output)
 
     def wait_until_it_listens(self) -> None:
-        def listens() -> bool:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return True
-            return False
-
-        self.wait_for(lambda: listens() and "Waiting for events" in self.output)
+        self.wait_for(lambda: listens(self.port) and "Waiting for events" in self.output)
 
 
 ANSWERED = {
@@ -136,46 +130,24 @@ class RulebookController:
         self.launched: list[dict[str, Any]] = []
         # Jobs run until this is set.
         self.may_end = threading.Event()
-        controller = self
+        self._serving = contextlib.ExitStack()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                url = urllib.parse.urlsplit(self.path)
-                asked = urllib.parse.parse_qs(url.query)
-                if url.path.endswith("/unified_job_templates/"):
-                    found = [controller.about] if asked.get("name") == [controller.template] else []
-                    self.answer(200, {"count": len(found), "next": None, "results": found})
-                elif url.path.endswith("/jobs/"):
-                    jobs = [controller.job(int(number)) for number in asked["id__in"][0].split(",")]
-                    self.answer(200, {"count": len(jobs), "next": None, "results": jobs})
-                elif "/jobs/" in url.path:
-                    self.answer(200, controller.job(int(url.path.strip("/").rpartition("/")[2])))
-                else:
-                    self.answer(200, {"version": "24.6.1"})
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                controller.launched.append(body)
-                number = len(controller.launched)
-                self.answer(201, {"id": number, "url": f"/api/v2/jobs/{number}/", "status": "pending"})
-
-            def answer(self, status: int, body: dict[str, Any]) -> None:
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_about: object) -> None:
-                return
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/"
+    def answer(self, method: str, path: str, _headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+        url = urllib.parse.urlsplit(path)
+        asked = urllib.parse.parse_qs(url.query)
+        if method == "POST":
+            self.launched.append(json.loads(body))
+            number = len(self.launched)
+            return 201, {"id": number, "url": f"/api/v2/jobs/{number}/", "status": "pending"}
+        if url.path.endswith("/unified_job_templates/"):
+            found = [self.about] if asked.get("name") == [self.template] else []
+            return 200, {"count": len(found), "next": None, "results": found}
+        if url.path.endswith("/jobs/"):
+            jobs = [self.job(int(number)) for number in asked["id__in"][0].split(",")]
+            return 200, {"count": len(jobs), "next": None, "results": jobs}
+        if "/jobs/" in url.path:
+            return 200, self.job(int(url.path.strip("/").rpartition("/")[2]))
+        return 200, {"version": "24.6.1"}
 
     def job(self, number: int) -> dict[str, Any]:
         status = "successful" if self.may_end.is_set() else "running"
@@ -196,10 +168,9 @@ class RulebookController:
         }
 
     def __enter__(self) -> RulebookController:
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = self._serving.enter_context(http_server(self.answer)) + "/"
         return self
 
     def __exit__(self, *_about: object) -> None:
         self.may_end.set()
-        self.server.shutdown()
-        self.server.server_close()
+        self._serving.close()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from helpers import ROOT
-from helpers.waiting import wait_until
+from helpers.waiting import PATIENCE, wait_until
 
 PROGRAM = ROOT / "roles" / "simulator" / "files" / "metadata_simulator"
 EVENTS_PATH = "/metadata/scheduledevents"
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
 
 def ask(
-    url: str, method: str = "GET", body: Any = None, headers: dict[str, str] | None = None, timeout: float = 10
+    url: str, method: str = "GET", body: Any = None, headers: dict[str, str] | None = None, timeout: float = PATIENCE
 ) -> Answer:
     """One HTTP request: no proxy, no redirect, no retry, whatever the environment says."""
     parts = urllib.parse.urlsplit(url)
@@ -125,7 +125,7 @@ class SimulatorControl:
         """Back to the start of the simulated time: no faults, no log, the events of the fleet file."""
         self.call("POST", "/reset")
 
-    def wait_for(self, event_id: str, status: str, timeout: float = 60) -> Any:
+    def wait_for(self, event_id: str, status: str, timeout: float = PATIENCE) -> Any:
         """Waits until the event is Scheduled, Started, Finished or Cancelled."""
         wait_until(lambda: self.event(event_id)["status"] == status, lambda: str(self.event(event_id)), timeout)
         return self.event(event_id)
@@ -205,7 +205,7 @@ class Simulator(SimulatorClient):
                 self.control = rest
             elif word == "ready":
                 return
-        raise RuntimeError(f"the simulator ended with code {self.process.wait(5)}: {self.errors()}")
+        raise RuntimeError(f"the simulator ended with code {self.process.wait(PATIENCE)}: {self.errors()}")
 
     def __enter__(self) -> Simulator:
         return self
@@ -218,7 +218,7 @@ class Simulator(SimulatorClient):
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            code = self.process.wait(5)
+            code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()

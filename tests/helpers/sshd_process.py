@@ -9,14 +9,13 @@ import contextlib
 import getpass
 import os
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from helpers.network import free_port
+from helpers.network import free_port, listens
+from helpers.waiting import PATIENCE, wait_until
 
 SSHD = shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
 SETTINGS = """
@@ -56,7 +55,7 @@ def sshd(
     with (folder / "sshd.log").open("wb") as log:
         process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stderr=log)
     try:
-        _wait_until_it_listens(addresses[0], port, folder / "sshd.log")
+        wait_until(lambda: listens(port, addresses[0]), (folder / "sshd.log").read_text)
         yield {
             "sshd_pid": process.pid,
             "ansible_connection": "ssh",
@@ -72,13 +71,4 @@ def sshd(
         }
     finally:
         process.terminate()
-        process.wait(10)
-
-
-def _wait_until_it_listens(address: str, port: int, log: Path) -> None:
-    ends = time.monotonic() + 10
-    while time.monotonic() < ends:
-        with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
-            return
-        time.sleep(0.05)
-    raise RuntimeError(f"sshd does not listen: {log.read_text()}")
+        process.wait(PATIENCE)

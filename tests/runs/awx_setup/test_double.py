@@ -178,7 +178,7 @@ def test_playbooks_are_known_only_after_a_sync(awx):
 
 
 def ask(awx, path, body):
-    connection = http.client.HTTPConnection(awx.environment["CONTROLLER_HOST"].removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(awx.environment["CONTROLLER_HOST"].removeprefix("http://"))
     headers = {"Authorization": f"Bearer {awx.environment['CONTROLLER_OAUTH_TOKEN']}"}
     connection.request("POST", f"/api/v2/{path}/", json.dumps(body), headers)
     response = connection.getresponse()

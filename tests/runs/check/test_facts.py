@@ -62,8 +62,6 @@ def test_never_a_post_and_at_most_two_requests_in_any_second(checked):
     times = sorted(line["time"] for line in log)
     assert len(times) > 30
     assert all(later - sooner >= 1 for sooner, later in zip(times, times[2:], strict=False))
-    # In a minute.
-    assert times[-1] - times[0] < 60
 
 
 def test_it_says_what_it_did_not_look_at(checked):

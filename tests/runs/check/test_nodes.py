@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from helpers.ansible_run import inventory
 from helpers.check_run import check
-from helpers.kubernetes_double import kubeconfig, served
+from helpers.kubernetes_double import Cluster, kubeconfig, served
 from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
@@ -27,23 +26,6 @@ ANNOTATIONS = {
 JOURNAL = {"version": 1, "state": "drained", "run_id": "run-9", "boot_id": None, "events": [], "steps": []}
 
 
-def answer(path):
-    if path == "/version":
-        return {"major": "1", "minor": "30", "gitVersion": "v1.30.0"}
-    if path == "/api":
-        return {"kind": "APIVersions", "versions": ["v1"]}
-    if path == "/apis":
-        return {"kind": "APIGroupList", "groups": []}
-    if path == "/api/v1":
-        node = {"name": "nodes", "singularName": "", "namespaced": False, "kind": "Node", "verbs": ["get", "list"]}
-        return {"kind": "APIResourceList", "groupVersion": "v1", "resources": [node]}
-    found = re.fullmatch("/api/v1/nodes/([a-z]+)", path)
-    if found and found.group(1) in ANNOTATIONS:
-        metadata = {"name": found.group(1), "annotations": ANNOTATIONS[found.group(1)]}
-        return {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": {}}
-    return None
-
-
 @pytest.fixture(scope="module")
 def methods():
     return []
@@ -51,9 +33,12 @@ def methods():
 
 @pytest.fixture(scope="module")
 def cluster(methods):
-    def noted(method, path, _body):
+    double = Cluster(dict.fromkeys(ANNOTATIONS, False))
+    double.annotations.update(ANNOTATIONS)
+
+    def noted(method, path, body):
         methods.append(method)
-        return answer(path)
+        return double.answer(method, path, body)
 
     with served(noted) as address:
         yield address

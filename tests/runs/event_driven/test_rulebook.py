@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
-import threading
 import time
 
 import pytest
@@ -16,10 +14,12 @@ import yaml
 from helpers import ROOT
 from helpers.event_source import Watchers, event, status
 from helpers.fleet import RollFleet
+from helpers.host_services import listener
 from helpers.rulebook import Rulebook, RulebookController, what_is_missing
 from helpers.waiting import wait_until
 from helpers.watcher_process import Watcher
 
+__all__ = ["listener"]
 MISSING = what_is_missing()
 pytestmark = [
     pytest.mark.once,
@@ -153,29 +153,7 @@ def test_killed_in_mid_roll_and_started_again(tmp_path, alone):
         fleet.assert_restored_only_after_the_end()
 
 
-class Webhook:
-    """A real receiver that keeps what it is told."""
-
-    def __init__(self):
-        self.told = []
-        webhook = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                webhook.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_about):
-                return
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-
-
-def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_silent(tmp_path):
-    webhook = Webhook()
+def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_silent(tmp_path, listener):
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
         broken = tmp_path / "broken"
         broken.touch()
@@ -187,20 +165,22 @@ def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_si
             "maintenance_secret": "s",
             "maintenance_remind": 2,
             "maintenance_silent_after": 8,
-            "maintenance_failure_webhook": webhook.url,
+            "maintenance_failure_webhook": listener.url,
         }
         with Rulebook(tmp_path, fleet.inventory(), given) as rulebook:
             rulebook.wait_until_it_listens()
             with watched(fleet, rulebook.port, ["web-0"]) as watchers:
                 fleet.event_of_domain("0", notice=9000)
-                rulebook.wait_for(lambda: any("left" in told for told in webhook.told))
-                rulebook.wait_for(lambda: any(told.get("told", {}).get("attempt") == 5 for told in webhook.told))
+                rulebook.wait_for(lambda: any("left" in told for told in listener.bodies))
+                rulebook.wait_for(lambda: any(told.get("told", {}).get("attempt") == 5 for told in listener.bodies))
                 broken.unlink()
                 rulebook.wait_for(lambda: all_over(fleet))
                 watchers["web-0"].kill()
-                rulebook.wait_for(lambda: any(told.get("told", {}).get("state") == "silent" for told in webhook.told))
+                rulebook.wait_for(
+                    lambda: any(told.get("told", {}).get("state") == "silent" for told in listener.bodies)
+                )
         assert fleet.approvals() == ["E0"]
-    silent = next(told["told"] for told in webhook.told if told.get("told", {}).get("state") == "silent")
+    silent = next(told["told"] for told in listener.bodies if told.get("told", {}).get("state") == "silent")
     assert (silent["hosts"], silent["reason"]) == (["web-0"], "nothing heard")
 
 
@@ -217,28 +197,26 @@ def test_a_host_that_is_left_drained_is_returned(tmp_path):
             rulebook.wait_for(lambda: fleet.count("restore", "web-0") and not fleet.drained_hosts())
 
 
-def test_what_a_vm_says_is_no_template(tmp_path):
+def test_what_a_vm_says_is_no_template(tmp_path, listener):
     """Neither for ansible-rulebook nor for the playbook that gets the event as an extra variable."""
     proof = tmp_path / "proof"
     text = "{{ lookup('pipe', 'touch " + str(proof) + "') }}"
-    webhook = Webhook()
     with RollFleet(tmp_path, hosts=1, domains=1) as fleet:
         given = {
             "maintenance_secret": "s",
             "maintenance_remind": 1,
             "maintenance_silent_after": 60,
-            "maintenance_failure_webhook": webhook.url,
+            "maintenance_failure_webhook": listener.url,
         }
         with Rulebook(tmp_path, fleet.inventory(), given) as rulebook:
             rulebook.wait_until_it_listens()
             said = event("{% raw %}" + text, (text,), description=text, source=text)
             assert Watchers(rulebook.port).tell("web-0", status(said, vm_name=text, scale_set=text)) == 204
-            rulebook.wait_for(lambda: webhook.told)
+            rulebook.wait_for(lambda: listener.bodies)
     assert not proof.exists()
 
 
-def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path):
-    webhook = Webhook()
+def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path, listener):
     template = "Azure maintenance: drain then approve"
     with RulebookController(template) as controller, RollFleet(tmp_path, hosts=1, domains=1) as fleet:
         options = ("--controller-url", controller.url, "--controller-token", "t")
@@ -247,7 +225,7 @@ def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path):
             "maintenance_secret": "s",
             "maintenance_remind": 4,
             "maintenance_silent_after": 8,
-            "maintenance_failure_webhook": webhook.url,
+            "maintenance_failure_webhook": listener.url,
         }
         with Rulebook(tmp_path, fleet.inventory(), given, book, options, **QUICK_POLLS) as rulebook:
             rulebook.wait_until_it_listens()
@@ -260,8 +238,8 @@ def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path):
             time.sleep(5)
             assert len(controller.launched) == 2
             # Of what a job does not come to its end with, and of a watcher that is silent, somebody hears meanwhile.
-            rulebook.wait_for(lambda: any(told["told"]["state"] == "silent" for told in webhook.told))
-            rulebook.wait_for(lambda: any(told["told"]["attempt"] == 5 for told in webhook.told))
+            rulebook.wait_for(lambda: any(told["told"]["state"] == "silent" for told in listener.bodies))
+            rulebook.wait_for(lambda: any(told["told"]["attempt"] == 5 for told in listener.bodies))
             assert len(controller.launched) == 2
             controller.may_end.set()
             rulebook.wait_for(lambda: len(controller.launched) > 2)
