@@ -11,206 +11,130 @@ from __future__ import annotations
 
 from typing import Any
 
+
+def _of(kind: type, names: str) -> dict[str, Any]:
+    return dict.fromkeys(names.split(), kind)
+
+
+def _ids(names: str) -> dict[str, Any]:
+    """Each name with the objects of which it is an id."""
+    return {name: f"id of {kind}" for name, kind in (pair.split(":") for pair in names.split())}
+
+
+def _one_of(words: str) -> set[str]:
+    return set(words.split())
+
+
 PROMPTS: dict[str, Any] = {
-    "extra_data": dict,
-    "inventory": "id of inventories",
-    "scm_branch": str,
-    "job_type": {"run", "check"},
-    "job_tags": str,
-    "skip_tags": str,
-    "limit": str,
-    "diff_mode": bool,
-    "verbosity": {"0", "1", "2", "3", "4", "5"},
-    "execution_environment": "id of execution_environments",
-    "forks": int,
-    "job_slice_count": int,
-    "timeout": int,
+    **_of(str, "scm_branch job_tags skip_tags limit"),
+    **_of(int, "forks job_slice_count timeout"),
+    **_of(bool, "diff_mode"),
+    **_of(dict, "extra_data"),
+    **_ids("inventory:inventories execution_environment:execution_environments"),
+    "job_type": {"check", "run"},
+    "verbosity": _one_of("0 1 2 3 4 5"),
 }
 # Which setting of a template lets a node, a schedule or a launch say something else.
-ASKED_BY = {
+ASKED_BY = {name: f"ask_{name}_on_launch" for name in PROMPTS} | {
     "extra_data": "ask_variables_on_launch",
-    "inventory": "ask_inventory_on_launch",
-    "scm_branch": "ask_scm_branch_on_launch",
-    "job_type": "ask_job_type_on_launch",
     "job_tags": "ask_tags_on_launch",
-    "skip_tags": "ask_skip_tags_on_launch",
-    "limit": "ask_limit_on_launch",
-    "diff_mode": "ask_diff_mode_on_launch",
-    "verbosity": "ask_verbosity_on_launch",
-    "execution_environment": "ask_execution_environment_on_launch",
-    "forks": "ask_forks_on_launch",
-    "job_slice_count": "ask_job_slice_count_on_launch",
-    "timeout": "ask_timeout_on_launch",
 }
-_NAMED: dict[str, Any] = {"name": str, "description": str}
-_IN_AN_ORGANIZATION: dict[str, Any] = {**_NAMED, "organization": "id of organizations"}
-_ASKS_OF_BOTH = dict.fromkeys(
-    (
-        "ask_inventory_on_launch",
-        "ask_labels_on_launch",
-        "ask_limit_on_launch",
-        "ask_scm_branch_on_launch",
-        "ask_skip_tags_on_launch",
-        "ask_tags_on_launch",
-        "ask_variables_on_launch",
-    ),
-    bool,
-)
+_NAMED: dict[str, Any] = _of(str, "name description")
+_IN_AN_ORGANIZATION: dict[str, Any] = {**_NAMED, **_ids("organization:organizations")}
+_ASKED_OF_BOTH = _one_of("inventory labels limit scm_branch skip_tags tags variables")
+_ASKS_OF_BOTH = {f"ask_{what}_on_launch": bool for what in _ASKED_OF_BOTH}
+_ASKS_OF_A_JOB = {**_ASKS_OF_BOTH, **dict.fromkeys(ASKED_BY.values(), bool)}
 
 FIELDS: dict[str, dict[str, Any]] = {
-    "organizations": {**_NAMED, "max_hosts": int, "default_environment": "id of execution_environments"},
+    "organizations": {**_NAMED, **_of(int, "max_hosts"), **_ids("default_environment:execution_environments")},
     "projects": {
         **_IN_AN_ORGANIZATION,
-        "local_path": str,
-        "scm_type": {"", "git", "svn", "insights", "archive"},
-        "scm_url": str,
-        "scm_branch": str,
-        "scm_refspec": str,
-        "scm_clean": bool,
-        "scm_track_submodules": bool,
-        "scm_delete_on_update": bool,
-        "credential": "id of credentials",
-        "timeout": int,
-        "scm_update_on_launch": bool,
-        "scm_update_cache_timeout": int,
-        "allow_override": bool,
-        "default_environment": "id of execution_environments",
-        "signature_validation_credential": "id of credentials",
+        **_of(str, "local_path scm_url scm_branch scm_refspec"),
+        **_of(int, "timeout scm_update_cache_timeout"),
+        **_of(bool, "scm_clean scm_track_submodules scm_delete_on_update scm_update_on_launch allow_override"),
+        **_ids(
+            "credential:credentials default_environment:execution_environments "
+            "signature_validation_credential:credentials"
+        ),
+        "scm_type": {"", "archive", "git", "insights", "svn"},
     },
     "inventories": {
         **_IN_AN_ORGANIZATION,
-        "kind": {"", "smart", "constructed"},
-        "host_filter": str,
-        "variables": str,
-        "prevent_instance_group_fallback": bool,
+        **_of(str, "host_filter variables"),
+        **_of(bool, "prevent_instance_group_fallback"),
+        "kind": {"", "constructed", "smart"},
     },
     "inventory_sources": {
         **_NAMED,
-        "source": {
-            "file",
-            "constructed",
-            "scm",
-            "ec2",
-            "gce",
-            "azure_rm",
-            "vmware",
-            "satellite6",
-            "openstack",
-            "rhv",
-            "controller",
-            "insights",
-            "terraform",
-            "openshift_virtualization",
-        },
-        "source_path": str,
-        "source_vars": str,
-        "scm_branch": str,
-        "credential": "id of credentials",
-        "enabled_var": str,
-        "enabled_value": str,
-        "host_filter": str,
-        "overwrite": bool,
-        "overwrite_vars": bool,
-        "timeout": int,
+        **_of(str, "source_path source_vars scm_branch enabled_var enabled_value host_filter limit"),
+        **_of(int, "timeout update_cache_timeout"),
+        **_of(bool, "overwrite overwrite_vars update_on_launch"),
+        **_ids(
+            "credential:credentials execution_environment:execution_environments inventory:inventories "
+            "source_project:projects"
+        ),
+        "source": _one_of(
+            "azure_rm constructed controller ec2 file gce insights openshift_virtualization openstack rhv "
+            "satellite6 scm terraform vmware"
+        ),
         "verbosity": {0, 1, 2},
-        "limit": str,
-        "execution_environment": "id of execution_environments",
-        "inventory": "id of inventories",
-        "update_on_launch": bool,
-        "update_cache_timeout": int,
-        "source_project": "id of projects",
     },
     "execution_environments": {
         **_IN_AN_ORGANIZATION,
-        "image": str,
-        "credential": "id of credentials",
+        **_of(str, "image"),
+        **_ids("credential:credentials"),
         "pull": {"", "always", "missing", "never"},
     },
-    "credential_types": {**_NAMED, "kind": {"cloud", "net"}, "inputs": dict, "injectors": dict},
+    "credential_types": {**_NAMED, **_of(dict, "inputs injectors"), "kind": {"cloud", "net"}},
     "credentials": {
         **_IN_AN_ORGANIZATION,
-        "credential_type": "id of credential_types",
-        "inputs": dict,
-        "user": "id of users",
-        "team": "id of teams",
+        **_of(dict, "inputs"),
+        **_ids("credential_type:credential_types user:users team:teams"),
     },
     "notification_templates": {
         **_IN_AN_ORGANIZATION,
-        "notification_type": {
-            "awssns",
-            "email",
-            "grafana",
-            "irc",
-            "mattermost",
-            "pagerduty",
-            "rocketchat",
-            "slack",
-            "twilio",
-            "webhook",
-        },
-        "notification_configuration": dict,
-        "messages": dict,
+        **_of(dict, "notification_configuration messages"),
+        "notification_type": _one_of("awssns email grafana irc mattermost pagerduty rocketchat slack twilio webhook"),
     },
     "job_templates": {
         **_NAMED,
-        "job_type": {"run", "check"},
-        "inventory": "id of inventories",
-        "project": "id of projects",
-        "playbook": str,
-        "scm_branch": str,
-        "forks": int,
-        "limit": str,
+        **_ASKS_OF_A_JOB,
+        **_of(str, "playbook scm_branch limit extra_vars job_tags skip_tags start_at_task host_config_key"),
+        **_of(int, "forks timeout job_slice_count"),
+        **_of(
+            bool,
+            "force_handlers use_fact_cache ask_credential_on_launch ask_instance_groups_on_launch survey_enabled "
+            "become_enabled diff_mode allow_simultaneous prevent_instance_group_fallback",
+        ),
+        **_ids(
+            "inventory:inventories project:projects execution_environment:execution_environments "
+            "webhook_credential:credentials"
+        ),
+        "job_type": {"check", "run"},
         "verbosity": {0, 1, 2, 3, 4, 5},
-        "extra_vars": str,
-        "job_tags": str,
-        "force_handlers": bool,
-        "skip_tags": str,
-        "start_at_task": str,
-        "timeout": int,
-        "use_fact_cache": bool,
-        "execution_environment": "id of execution_environments",
-        "host_config_key": str,
-        **_ASKS_OF_BOTH,
-        **dict.fromkeys(ASKED_BY.values(), bool),
-        "ask_credential_on_launch": bool,
-        "ask_instance_groups_on_launch": bool,
-        "survey_enabled": bool,
-        "become_enabled": bool,
-        "diff_mode": bool,
-        "allow_simultaneous": bool,
-        "job_slice_count": int,
         "webhook_service": {"", "github", "gitlab"},
-        "webhook_credential": "id of credentials",
-        "prevent_instance_group_fallback": bool,
     },
     "workflow_job_templates": {
         **_IN_AN_ORGANIZATION,
-        "extra_vars": str,
-        "survey_enabled": bool,
-        "allow_simultaneous": bool,
-        "inventory": "id of inventories",
-        "limit": str,
-        "scm_branch": str,
         **_ASKS_OF_BOTH,
+        **_of(str, "extra_vars limit scm_branch skip_tags job_tags"),
+        **_of(bool, "survey_enabled allow_simultaneous"),
+        **_ids("inventory:inventories webhook_credential:credentials"),
         "webhook_service": {"", "github", "gitlab"},
-        "webhook_credential": "id of credentials",
-        "skip_tags": str,
-        "job_tags": str,
     },
     "workflow_job_template_nodes": {
         **PROMPTS,
-        "workflow_job_template": "id of workflow_job_templates",
-        "unified_job_template": "id of unified_job_templates",
-        "all_parents_must_converge": bool,
-        "identifier": str,
+        **_of(str, "identifier"),
+        **_of(bool, "all_parents_must_converge"),
+        **_ids("workflow_job_template:workflow_job_templates unified_job_template:unified_job_templates"),
     },
-    "workflow_approval_templates": {**_NAMED, "timeout": int},
+    "workflow_approval_templates": {**_NAMED, **_of(int, "timeout")},
     "schedules": {
         **_NAMED,
         **PROMPTS,
-        "rrule": str,
-        "unified_job_template": "id of unified_job_templates",
-        "enabled": bool,
+        **_of(str, "rrule"),
+        **_of(bool, "enabled"),
+        **_ids("unified_job_template:unified_job_templates"),
     },
 }
 
