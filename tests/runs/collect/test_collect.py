@@ -152,14 +152,6 @@ def test_a_reading_does_not_outlive_the_next_one_that_fails(first, folder, hosts
 
 
 @pytest.mark.rest
-def test_facts_that_are_too_old_are_unknown(first, folder, hosts, settings):
-    assert first.code == 0
-    members, said = graph(folder, hosts, settings, max_age=0)
-    assert "maintenance_clear" not in members
-    assert "older than max_age allows (0 s)" in said
-
-
-@pytest.mark.rest
 def test_where_none_could_be_read_it_fails(folder, settings):
     lost = str(inventory(folder, {"lost": {"maintenance_endpoint": "http://127.0.0.1:1"}}, "lost.json"))
     done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.collect"], **settings)

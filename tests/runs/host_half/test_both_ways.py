@@ -71,13 +71,6 @@ def test_the_same_answers_all_ways(tmp_path, simulator):
 
 
 @pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
-def test_check_mode_sends_nothing(tmp_path, simulator, way):
-    run = run_by(way, tmp_path, simulator, STEPS[2], arguments=("--check",))
-    assert run.of("Approve")["approved"] == ["A1"]
-    assert [line["method"] for line in simulator.log() if line["method"] != "GET"] == []
-
-
-@pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
 def test_a_proxy_of_the_environment_is_not_asked(tmp_path, simulator, way):
     hosts = fleet_inventory(tmp_path, simulator, **ways.host_vars(tmp_path, way))
     environment = ways.play_keywords(tmp_path, way).get("environment", {})

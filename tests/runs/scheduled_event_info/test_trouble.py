@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service in trouble: what passes is waited for, the rest is said, and no trouble is ever "no events"."""
+"""A service in trouble: what does not pass is said, and no trouble is ever "no events"."""
 
 from __future__ import annotations
 
@@ -40,17 +40,6 @@ def reading(folder, simulator, way=ways.ANY, **options):
 # The module runs the same code as the command.
 WAYS = [way for way in ways.HERE if way != "module"]
 both_ways = pytest.mark.parametrize("way", ways.TO_THE_SERVICE[:2])
-PASSING = [
-    {"kind": "gone_410", "count": 3},
-    {"kind": "too_many_429", "count": 2, "retry_after": 1},
-    {"kind": "error_500", "count": 2},
-    {"kind": "error_503", "count": 3},
-    {"kind": "timeout_408", "count": 1},
-    {"kind": "drop", "count": 2},
-    {"kind": "empty_200", "count": 2},
-    {"kind": "hang", "seconds": 2},
-    {"kind": "refuse", "seconds": 2},
-]
 LASTING = [
     ({"kind": "gone_410"}, "HTTP 410"),
     ({"kind": "too_many_429", "retry_after": 90}, "asked to wait 90 s, longer than the timeout of 4 s"),
@@ -93,7 +82,6 @@ class Fleet:
                 ANSIBLE_FORKS="6",
             )
             self.endpoints = self.simulator.endpoints
-            self.log = self.simulator.log()
 
     def _host(self, folder, name, fault, way):
         begin = control_command(self.simulator, "/faults", {**fault, "vm": name})
@@ -106,34 +94,11 @@ class Fleet:
             **ways.host_vars(folder, way),
         }
 
-    def requests_a_second(self, name):
-        times = sorted(line["time"] for line in self.log if line["vm"] == name)
-        return max(sum(1 for other in times if start <= other < start + 1) for start in times)
-
-    def seconds_from_first_to_last_request(self, name):
-        times = [line["time"] for line in self.log if line["vm"] == name]
-        return max(times) - min(times)
-
-
-@pytest.fixture(scope="module")
-def passing(tmp_path_factory):
-    return Fleet(tmp_path_factory.mktemp("passing"), PASSING, timeout=60)
-
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory):
     faults = [{"path": "scheduledevents", **fault} for fault, _part in LASTING]
     return Fleet(tmp_path_factory.mktemp("lasting"), faults, timeout=4)
-
-
-@both_ways
-@pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault["kind"])
-def test_passing_trouble_is_waited_for(passing, way, fault):
-    name = name_of(fault, way)
-    result = passing.run.of("Read", name)
-    assert result["outcome"] == "ok", result
-    assert [event["id"] for event in result["events"]] == [f"A-{name}"]
-    assert passing.requests_a_second(name) <= 5
 
 
 @both_ways
@@ -149,7 +114,6 @@ def test_lasting_trouble_is_a_failure_that_says_what_and_where(lasting, way, fau
     assert "events" not in result
     assert part in result["msg"]
     assert lasting.endpoints[name] in result["msg"]
-    assert lasting.seconds_from_first_to_last_request(name) < 6
 
 
 def test_no_trouble_is_a_traceback(lasting):
@@ -208,15 +172,6 @@ def test_bad_input_is_one_sentence(refusals, options, part):
     assert part in refusal["msg"]
     assert "\n" not in refusal["msg"].strip()
     assert "Traceback" not in refusals.output
-
-
-def test_a_missing_jmespath_names_the_package(tmp_path, simulator):
-    hidden = tmp_path / "hidden" / "jmespath"
-    hidden.mkdir(parents=True)
-    (hidden / "__init__.py").write_text("raise ImportError('hidden')")
-    task = {"name": "Read", "maintenance.azure.scheduled_event_info": {"query": "events"}}
-    outcome = play(tmp_path, fleet_inventory(tmp_path, simulator), task, PYTHONPATH=str(hidden.parent))
-    assert "pip install jmespath" in outcome.of("Read")["msg"]
 
 
 def test_the_real_address_is_the_default(tmp_path):

@@ -308,24 +308,6 @@ def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(rol
     assert lines() == ["a", "slow begins", "slow", "c", "back c", "back slow", "back a"]
 
 
-@pytest.mark.parametrize(
-    ("step", "said"),
-    [
-        ({"command": {"drain": "echo {{ maintenance_event.type }}"}}, "step 1: command: drain uses maintenance_event"),
-        ({"command": {"drain": "{{ by_type }}"}}, "step 1: command: drain uses maintenance_event"),
-    ],
-)
-def test_what_a_host_can_not_fill_in_fails_with_the_number_of_the_step(role, step, said):
-    by_type = "{{ 'reboot-it' if maintenance_event.type in ('Reboot', 'Redeploy') else 'pause-it' }}"
-    role(code=2, watch_reflex=[{"action": "drain"}], drain_steps=[step], by_type=by_type)
-    assert said in re.sub(r"\s+", " ", role.output)
-
-
-def test_what_others_do_may_use_the_event_as_it_likes(role):
-    by_others = {"drain": "{{ 'leave.yml' if maintenance_event.type == 'Reboot' else 'pause.yml' }}"}
-    role(watch_reflex=[{"action": "drain"}], drain_steps=[{"tasks": by_others}])
-
-
 def test_the_last_lists_of_steps_are_kept_by_their_digest(role):
     for number in range(7):
         role(watch_reflex=[{"action": "drain"}], drain_steps=[{"command": {"drain": ["echo", str(number)]}}])

@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 
 import pytest
 from helpers.ansible_run import inventory, play
-from helpers.kubernetes_double import Cluster, kubeconfig, served
-from helpers.other_collections import collections_path
 from helpers.windows_host import WindowsHost
 
 pytestmark = pytest.mark.rest
@@ -155,23 +152,3 @@ def test_load_balancers_on_another_machine(tmp_path, hosts, haproxy, nginx):
     assert haproxy.states() == {"web_0": "ready", "web_1": "ready", "web_2": "maint"}
     assert nginx.upstream.read_text() == upstream
     assert not list(records.glob("*.json"))
-
-
-def test_a_node_of_a_cluster(tmp_path, hosts):
-    """The controller asks the cluster: for it, a Windows host is a node as any other."""
-    cluster = Cluster({"web": False}, {"app": ("web", "ReplicaSet", True), "agent": ("web", "DaemonSet", True)})
-    paths = [hosts.settings["ANSIBLE_COLLECTIONS_PATH"], collections_path()]
-    both = os.pathsep.join(dict.fromkeys(os.pathsep.join(paths).split(os.pathsep)))
-    with served(cluster.answer) as address:
-        (tmp_path / "kubeconfig").write_text(kubeconfig(address))
-        step = {"node": "{{ inventory_hostname }}", "kubeconfig": f"{tmp_path}/kubeconfig", "timeout": 20}
-        hosts.add("web", {"kubernetes": step})
-        drained = hosts.run(DRAIN, ANSIBLE_COLLECTIONS_PATH=both)
-        assert drained.code == 0, drained.output
-        assert cluster.nodes["web"]["unschedulable"]
-        assert set(cluster.pods) == {"agent"}
-        assert hosts.journal("web") == "drained"
-        restored = hosts.run(RESTORE, ANSIBLE_COLLECTIONS_PATH=both)
-        assert restored.code == 0, restored.output
-    assert not cluster.nodes["web"]["unschedulable"]
-    assert hosts.journal("web") is None
