@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from helpers.network import http_server
 from helpers.simulator_process import ask
 
 
-def as_it_is(body: bytes, number: int) -> bytes:
-    """The same data: only the blanks behind it grow."""
-    return body + b" " * number
-
-
 @contextlib.contextmanager
-def restless_service(endpoint: str, told: Callable[[bytes, int], bytes] = as_it_is) -> Iterator[str]:
-    """Its address. `told` makes the body of an answer from that of the service behind it and from how many came."""
+def restless_service(endpoint: str) -> Iterator[str]:
+    """Its address. The data are the same: only the blanks behind them grow with each answer."""
     numbers = itertools.count(1)
 
     def answer(method: str, path: str, _headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         found = ask(endpoint + path, method, body or None, {"Metadata": "true"})
-        return found.status, told(found.body, next(numbers))
+        return found.status, found.body + b" " * next(numbers)
 
     with http_server(answer) as address:
         yield address

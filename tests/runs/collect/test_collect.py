@@ -90,7 +90,7 @@ def log(fleet, first):
     return fleet.log()
 
 
-def test_who_can_not_be_read_stops_nobody_and_is_named_in_the_one_summary(first, text, folder):
+def test_who_can_not_be_read_stops_nobody_and_is_named_in_the_one_summary(first, text, folder, hosts, settings):
     assert first.code == 0, first.output
     lines = first.of("Say what was found")["msg"]
     assert lines[0] == "7 hosts: 4 with nothing planned, 1 with events, 2 unread"
@@ -99,6 +99,13 @@ def test_who_can_not_be_read_stops_nobody_and_is_named_in_the_one_summary(first,
     assert [line.split(":")[1].strip() for line in lines[2:]] == ["bad", "gone"]
     assert "an HTML page" in lines[2]
     assert text not in first.output
+    # The facts make the inventory.
+    members, said = graph(folder, hosts, settings)
+    assert members["maintenance_pending"] == members["maintenance_type_reboot"] == ["web-1"]
+    assert members["maintenance_clear"] == ["10.0.0.9", "db", "web-0", "web-2"]
+    assert members["maintenance_unknown"] == ["bad", "gone"]
+    assert members["maintenance_update_domain_0"] == ["10.0.0.9", "db", "web-0"]
+    assert "could not read them when it last ran: Asked GET" in said
     assert not (folder / "evaluated").exists()
 
 
@@ -107,17 +114,6 @@ def test_each_host_is_asked_once_and_one_of_a_delivery_group(first, log):
     assert first.code == 0
     asked = [line["vm"] for line in log if line["path"] == "/metadata/scheduledevents"]
     assert sorted(asked) == ["bad", "db", "lone", "web-0"]
-
-
-def test_the_facts_make_the_inventory(first, folder, hosts, settings):
-    assert first.code == 0
-    members, said = graph(folder, hosts, settings)
-    assert members["maintenance_pending"] == members["maintenance_type_reboot"] == ["web-1"]
-    assert members["maintenance_clear"] == ["10.0.0.9", "db", "web-0", "web-2"]
-    assert members["maintenance_unknown"] == ["bad", "gone"]
-    assert members["maintenance_update_domain_0"] == ["10.0.0.9", "db", "web-0"]
-    assert "could not read them when it last ran: Asked GET" in said
-    assert not (folder / "evaluated").exists()
 
 
 @pytest.mark.rest

@@ -120,6 +120,7 @@ def test_restore_undoes_what_was_done_and_begun(tmp_path, killed, units):
     assert run.of("Show")["msg"]["state"] == "restored"
 
 
+@pytest.mark.rest
 def test_a_drain_goes_on_where_it_was_killed(tmp_path, killed, units):
     threading.Thread(target=go_when_somebody_waits, args=(tmp_path,), daemon=True).start()
     run = killed(DRAIN)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 from helpers import transports as ways
 from helpers.ansible_run import comparable_result, inventory, play
-from helpers.restless_service import restless_service
 from helpers.simulator_process import Simulator
 from helpers.windows_host import SETTINGS
 
@@ -86,29 +85,6 @@ def test_look_compare_and_send_are_one_call(tmp_path, simulator, windows):
     methods = [line["method"] for line in simulator.log() if "scheduledevents" in line["path"]]
     # One look more where a busy machine was too late.
     assert (methods[-3:], methods.count("POST")) == (["GET", "GET", "POST"], 1)
-
-
-def test_bytes_that_never_stay_the_same_cost_one_call_more(tmp_path, simulator, windows):
-    """The reading, look and compare, and the approval of what that look has shown."""
-    with restless_service(simulator.endpoints["web"]) as restless:
-        task = {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"endpoint": restless}}
-        assert run_on(tmp_path, simulator, windows.host_vars, task).of("Approve")["approved"] == ["A1"]
-    assert approvals(simulator) == [["A1"]]
-    assert windows.calls() == [["boot", "send", "send"], ["boot", "send", "send"], ["boot", "send"]]
-
-
-def test_what_the_look_shows_is_judged(tmp_path, simulator, windows):
-    """The event starts after it was read: what came of the look is believed, and nothing is sent."""
-
-    def started_meanwhile(body, number):
-        return body.replace(b'"Scheduled"', b'"Started"') if number > 2 else body
-
-    with restless_service(simulator.endpoints["web"], started_meanwhile) as service:
-        task = {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"endpoint": service}}
-        result = run_on(tmp_path, simulator, windows.host_vars, task).of("Approve")
-    assert (result["approved"], result["already_started"]) == ([], ["A1"])
-    assert approvals(simulator) == []
-    assert windows.calls() == [["boot", "send", "send"], ["boot", "send", "send"]]
 
 
 @pytest.mark.parametrize("kind", ["error_503", "too_many_429"])
