@@ -206,11 +206,7 @@ def test_a_liar_does_not_tie_domains_together_once_they_were_read_again():
 )
 def test_of_two_that_claim_one_vm_the_inventory_tells_which_it_is(true, false):
     shared = event("E", "web-0", "db1")
-    fleet = {
-        "web-0": host("web-0", shared),
-        "a": host("db1", shared, **false),
-        "b": host("db1", shared, **true),
-    }
+    fleet = {"web-0": host("web-0", shared), "a": host("db1", shared, **false), "b": host("db1", shared, **true)}
     plan = plan_of(fleet)
     assert drained_by(plan) == {"web-0", "b"}
     assert approved_by(plan) == {"E"}
@@ -291,11 +287,7 @@ def test_an_event_of_two_declared_groups_is_refused_by_name():
 
 def test_a_liar_of_another_declared_group_neither_stops_nor_starts_anything_there():
     true = event("E", "web-0")
-    for lie in (
-        event("E", "web-0", "liar"),
-        event("E", "web-0", status="Started"),
-        event("E", "web-0", "stranger"),
-    ):
+    for lie in (event("E", "web-0", "liar"), event("E", "web-0", status="Started"), event("E", "web-0", "stranger")):
         fleet = {
             "web-0": host("web-0", true, maintenance_delivery_group="blue"),
             "liar": host("liar", lie, maintenance_delivery_group="green"),

@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,24 +174,6 @@ def test_the_plan_at_three_in_the_morning():
     ]
 
 
-def test_where_a_roll_is_before_a_wave_begins():
-    fleet = {f"web-{n}": host(event("R", *(f"web-{n}" for n in range(12)))) for n in range(12)}
-    plan = the_plan(fleet)
-    check = {"wave": plan["waves"][0], "stop": ""}
-    seconds = moment("2026-11-16T00:15:00Z") - 60
-    assert render_start(check, seconds) == [
-        "Wave 1 of 1: update domain 0, due in 1:00 min (2026-11-16T00:15:00Z)",
-        "  12 hosts: web-0, web-1, web-2, web-3, web-4, web-5, web-6, web-7",
-        "    and 4 more",
-        "  Reboot R: drain 12 hosts, approve, wait until it is over, return to",
-        "    service",
-    ]
-    assert render_start({"wave": None, "stop": "Not begun."}, seconds) == ["Not begun."]
-    many = the_plan({f"web-{n}": host(event(f"E{n}", f"web-{n}")) for n in range(30)})
-    lines = render_start({"wave": many["waves"][0], "stop": ""}, seconds)
-    assert lines[-1] == "  and 22 more events"
-
-
 def test_a_share_is_one_of_all_hosts_of_the_run():
     fleet = {name: host(event(f"E-{name}", name)) for name in NAMES[:4]}
     fleet.update({name: host() for name in NAMES[4:]})
@@ -212,12 +193,12 @@ def test_a_reading_without_a_list_of_events_is_no_reading():
 
 
 def test_many_hosts_that_could_not_be_read_take_no_time():
-    # Some 0.2 s; where the time grows with the square of the hosts, it is 14.
-    fleet = {f"web-{number}": host() if number % 2 else {} for number in range(20_000)}
+    # One second of this processor; where the time grows with the square of the hosts, it is six minutes.
+    fleet = {f"web-{number}": host() if number % 2 else {} for number in range(100_000)}
     began = time.process_time()
     plan = the_plan(fleet)
-    assert time.process_time() - began < 3
-    assert len(plan["unknown"]) == len(plan["nothing_to_do"]) == 10_000
+    assert time.process_time() - began < 60
+    assert len(plan["unknown"]) == len(plan["nothing_to_do"]) == 50_000
 
 
 def test_a_journal_that_can_not_be_read_is_told():
@@ -233,16 +214,6 @@ def test_a_journal_that_can_not_be_read_is_told():
 def test_what_azure_sends_cannot_write_to_the_terminal():
     nasty = {**event("E", "web-0"), "description": "a\x1b[2Jb\nc"}
     assert not any("\x1b" in line or "\n" in line for line in render_plan(the_plan({"web-0": host(nasty)})))
-
-
-def test_who_is_missing_is_told_and_where_to_look():
-    """A slice of a job has an inventory without the others; a limit leaves them in the inventory."""
-    fleet = {"web-0": host(event("E", "web-0", "web-1"))}
-    sliced = " ".join(" ".join(render_plan(the_plan(fleet), 1000)).split())
-    assert "It is not approved: it also names web-1, which no host of this run is known to be" in sliced
-    assert "is the inventory, or this slice of it, complete?" in sliced
-    limited = the_plan(fleet, elsewhere=lambda: {"web-1": ["web-1.example.com"]})
-    assert "(in the inventory, but not in this run: web-1.example.com)" in " ".join(render_plan(limited, 1000))
 
 
 def test_uncovered_must_be_one_of_two_words():

@@ -116,10 +116,7 @@ def test_an_event_with_all_that_is_done_about_it():
         ({"steps": ["approve", "restore"]}, "Approve it, then return what is drained to service."),
         ({"steps": ["drain"], "shown_by": []}, "Drain web-0."),
         ({"steps": ["drain"], "hosts": HOSTS[:2], "shown_by": ["web-1"]}, "Drain web-1."),
-        (
-            {"steps": ["approve"], "vanishing": True},
-            "Approve it, then not wait for it, as the VM does not come back.",
-        ),
+        ({"steps": ["approve"], "vanishing": True}, "Approve it, then not wait for it, as the VM does not come back."),
     ],
 )
 def test_what_is_done(changes, told):
@@ -295,10 +292,3 @@ def test_a_wave_that_is_under_way_is_due_now_until_something_has_started():
     for status, words in (("Scheduled", "due now"), ("Started", "already started")):
         begun = wave(underway=True, events=[entry(), entry(status=status)])
         assert render_start({"wave": begun, "stop": ""}, 0.0)[0].endswith(words)
-
-
-def test_how_long_it_is_until_a_wave_is_due_and_how_many_events_it_has():
-    early = wave(deadline="1970-01-01T00:15:00Z", events=[entry()] * 16)
-    said = render_start({"wave": early, "stop": ""}, 400.0)
-    assert said[0] == "Wave 1 of 2: 0, due in 8:20 min (1970-01-01T00:15:00Z)"
-    assert said[-1] == "  and 8 more events"

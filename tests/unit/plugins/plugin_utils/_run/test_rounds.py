@@ -1,17 +1,26 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From readings to the model, and from its decisions to the rounds of a wave."""
+"""From readings to the rounds of a batch, case by case and for all readings; who has its turn when."""
 
 from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import drain_deadline, group_states
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import next_round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
 from helpers.default_policy import DEFAULT_POLICY
+from helpers.properties import assert_generated
+from helpers.run_stages import HOSTS as THREE
+from helpers.run_stages import a_run, reboot, wishes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+# From readings to the model, and from its decisions to the rounds of a wave.
 
 NOW = 1_794_787_200.0  # 2026-11-16T00:00:00Z
 DOMAINS = {"web-0": "0", "web-1": "1", "web-2": "2", "web-3": "0"}
@@ -71,12 +80,6 @@ def test_a_freeze_that_needs_no_drain_goes_along_with_the_first_reboot_only():
     assert set(made["held"]) == {"E1", "E2"}
 
 
-def test_two_hosts_of_one_domain_go_together():
-    events = [event("E0", "web-0"), event("E3", "web-3")]
-    made = decided(fleet(events, ("web-0", "web-3")), ["web-0", "web-3"])
-    assert (ids(made), made["again"], made["later"]) == (["E0", "E3"], False, [])
-
-
 def test_two_events_of_one_host_are_one_drain_and_two_approvals():
     made = decided(fleet([event("A", "web-0"), event("B", "web-0", at="00:40")]), ["web-0"])
     assert (ids(made), made["stay"], made["again"]) == (["A"], ["web-0"], True)
@@ -89,26 +92,11 @@ def test_another_domain_that_is_out_holds_back():
     assert "web-0, of another domain, is not in service" in made["held"]["E1"]
 
 
-@pytest.mark.parametrize("state", ["restored", "passed", "failed", "vanished"])
-def test_who_was_brought_back_by_this_run_and_drained_again_by_others_is_out(state):
-    events = [event("E0", "web-0", at="05:00"), event("E1", "web-1")]
-    made = decided(fleet(events, web_0=drained_for("E0")), ["web-1"], {"web-0": {"state": state, "outcomes": {}}})
-    assert ids(made) == []
-
-
 def test_what_azure_has_under_way_holds_back_until_it_is_over():
     events = [event("E0", "web-0", status="Started"), event("E1", "web-1")]
     assert ids(decided(fleet(events), ["web-1"])) == []
     over = {"web-0": {"state": "passed", "outcomes": {"E0": "gone"}}}
     assert ids(decided(fleet(events), ["web-1"], over)) == ["E1"]
-
-
-def test_a_marked_event_is_under_way():
-    mark = {"event": "E0", "hosts": ["web-0"], "at": NOW}
-    events = [event("E0", "web-0", at="05:00"), event("E1", "web-1")]
-    journal = {**drained_for("E0"), "marks": [mark]}
-    made = decided(fleet(events, web_0=journal), ["web-1"])
-    assert "Event E0 is under way for web-0" in made["held"]["E1"]
 
 
 def test_vms_of_one_name_in_two_resource_groups_are_two():
@@ -234,13 +222,6 @@ def test_what_can_not_be_approved_is_not_drained_beside_another_domain():
     assert (ids(made), made["drain"]) == (["A"], ["web-0", "web-1"])
 
 
-def test_what_can_not_be_approved_leaves_enough_hosts_in_service():
-    events = [event("E", "web-1", "stranger", at="00:05")]
-    assert decided(fleet(events), ["web-1"])["drain"] == ["web-1"]
-    assert decided(fleet(events), ["web-1"], min_in_service=3)["drain"] == []
-    assert decided(fleet(events), ["web-1"], min_in_service=3, overlap="proceed")["drain"] == ["web-1"]
-
-
 def test_who_is_brought_back_first_has_another_round():
     events = [event("E0", "web-0", status="Started"), event("E1", "web-1"), event("E2", "web-2")]
     hosts = fleet(events, web_1=drained_for("E1"), web_2=drained_for("E2"))
@@ -277,10 +258,7 @@ def test_nobody_stays_drained_for_what_needs_no_drain():
 def test_of_the_events_of_a_host_only_the_one_that_would_go_lacks_the_lease():
     events = [event("A", "web-0"), event("B", "web-0", at="00:40")]
     made = decided(fleet(events), ["web-0"], unleased={GROUP: "It is held by x."})
-    assert made["held"] == {
-        "A": "It is held by x.",
-        "B": "Event A, which names web-0 too, comes before event B",
-    }
+    assert made["held"] == {"A": "It is held by x.", "B": "Event A, which names web-0 too, comes before event B"}
 
 
 def test_what_has_started_is_waited_for_in_however_many_domains():
@@ -336,3 +314,258 @@ def test_what_was_sent_and_is_waited_for_does_not_begin_anew():
     journal = {**drained_for("E0"), "run_id": "r", "marks": [mark]}
     made = decided(fleet([event("E0", "web-0")], web_0=journal), ["web-0"])
     assert (ids(made), made["drain"], made["held"]) == ([], [], {"E0": "its turn has not come"})
+
+
+# What must hold of every round of a batch, from the readings to the hosts that are drained.
+
+HOSTS = ("web-0", "web-1", "web-2", "web-3")
+NAMES = (*HOSTS, "outside-0", "outside-1")
+
+
+@st.composite
+def shown_events(draw, number):
+    started = draw(st.integers(0, 5)) == 0
+    named = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+    return {
+        "id": f"E{number}",
+        "type": draw(st.sampled_from(["Reboot", "Reboot", "Redeploy", "Freeze", "Preempt"])),
+        "status": "Started" if started else "Scheduled",
+        "resources": named,
+        "not_before": None if started else f"2026-11-16T{draw(st.sampled_from(['00:03', '00:40', '05:00']))}:00Z",
+        "duration_seconds": draw(st.sampled_from([5, 90])),
+    }
+
+
+def variables_of(host, events, journal):
+    shown = [{**one, "affects_this_host": host in one["resources"]} for one in events]
+    this_host = {"vm_name": host, "update_domain": DOMAINS[host], "resource_group": "rg", "subscription_id": "s"}
+    status = {"this_host": this_host, "events": shown, "read_at": "2026-11-16T00:00:00Z", "journal": journal}
+    return {"maintenance_status": status}
+
+
+def drained(event_id):
+    step = {"number": 1, "kind": "command", "arguments": {}, "before": {}, "status": "done"}
+    return {"state": "drained", "run_id": "r", "events": [{"id": event_id, "type": "Reboot"}], "steps": [step]}
+
+
+@st.composite
+def cases(draw):
+    """A round and the model that it was decided from."""
+    events = [draw(shown_events(number)) for number in range(draw(st.integers(1, 5)))]
+    hosts = {}
+    for host in HOSTS:
+        journal = drained(draw(st.sampled_from(["E0", "E9"]))) if draw(st.integers(0, 5)) == 0 else None
+        hosts[host] = variables_of(host, events, journal)
+        if draw(st.integers(0, 7)) == 0:
+            hosts[host] = {"maintenance_status": {"msg": "Timed out."}}
+        hosts[host]["maintenance_delivery_group"] = "set"
+    batch = draw(st.sampled_from([HOSTS, HOSTS, HOSTS[:2], HOSTS[1:3]]))
+    mine = {host: hosts[host] for host in batch}
+    made = make_plan(batch, mine, DEFAULT_POLICY, read_again=True, now=NOW)
+    planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    least = draw(st.sampled_from([None, None, 2]))
+    chosen = Settings(overlap=draw(st.sampled_from(["wait", "wait", "proceed"])), min_in_service=least)
+    rules = read_policy(DEFAULT_POLICY)
+    roll = model_of(kept_of(hosts, hosts, NOW), mine, planned, rules, {}, chosen, "r", NOW)
+    return next_round(made, list(batch), roll), roll
+
+
+def newly_down(made, roll):
+    """The hosts that go down by our hand in this round, beside what vanishes anyway."""
+    out = {name for state in group_states(roll) for name in state.out}
+    out |= {host for entry in made["events"] if entry["vanishing"] for host in entry["hosts"]}
+    return set(made["drain"]) - out
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_never_two_domains_by_our_hand_beyond_what_one_event_names(case):
+    made, roll = case
+    (state,) = group_states(roll)
+    going = newly_down(made, roll)
+    if roll.settings.overlap == "proceed" or not going:
+        return
+    down = going | (state.down - set(made["back"]))
+    one_event = any(down <= {*entry["hosts"], *entry["uncovered"]} for entry in made["events"])
+    assert one_event or len({state.domain(name) for name in down}) == 1, down
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_what_can_not_be_approved_is_drained_at_its_deadline_and_not_before(case):
+    made, roll = case
+    (state,) = group_states(roll)
+    for host in newly_down(made, roll):
+        events = [state.by_id[entry["id"]] for entry in made["events"] if host in entry["hosts"]]
+        assert any(state.is_covered(event) or drain_deadline(roll, event) <= roll.now for event in events), host
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_enough_hosts_stay_in_service(case):
+    made, roll = case
+    (state,) = group_states(roll)
+    least = roll.settings.min_in_service
+    # Whom an event that has started takes down is not in service, drained or not.
+    going = newly_down(made, roll) - state.down
+    if least is None or roll.settings.overlap == "proceed" or not going:
+        return
+    good = [host.name for host in roll.hosts if host.read and host.name not in state.down | going]
+    assert len(good) >= least
+
+
+def test_what_can_not_be_approved_and_is_drained_is_among_the_examples():
+    def has_one(case):
+        made, roll = case
+        (state,) = group_states(roll)
+        going = newly_down(made, roll)
+        late = [state.by_id[entry["id"]] for entry in made["events"] if not going.isdisjoint(entry["hosts"])]
+        return any(not state.is_covered(event) for event in late)
+
+    assert_generated(cases(), has_one)
+
+
+# Whose turn is next in a batch, whether there is another round, and how long it is waited for.
+
+LINKED = {**reboot(0), "resources": ["web-0", "web-2"]}
+CHAIN = [{**reboot(0), "resources": ["web-0", "web-1"]}, {**reboot(1), "resources": ["web-1", "web-2"]}]
+
+
+@pytest.mark.parametrize(
+    ("size", "events", "chosen"),
+    [
+        (0, [], ["web-0", "web-1", "web-2"]),
+        (1, [], ["web-0"]),
+        (2, [], ["web-0", "web-1"]),
+        (3, [], ["web-0", "web-1", "web-2"]),
+        (9, [], ["web-0", "web-1", "web-2"]),
+        (1, [LINKED], ["web-0", "web-2"]),
+        (2, [LINKED], ["web-0", "web-2"]),
+        (3, [LINKED], ["web-0", "web-1", "web-2"]),
+        (1, CHAIN, ["web-0", "web-1", "web-2"]),
+    ],
+)
+def test_as_many_hosts_as_go_in_one_and_who_belongs_to_them(size, events, chosen):
+    assert _turns.in_slices(a_run(events=events, slice=size), THREE) == chosen
+
+
+@pytest.mark.parametrize(
+    ("count", "results", "size"),
+    [
+        (4, {}, 7),
+        (4, {"drain_result": None, "approve_result": None}, 7),
+        (4, {"drain_result": {"refused": "owner"}}, 7),
+        (4, {"approve_result": {"refused_by_host": "events"}}, 7),
+        (1, {"drain_result": {"refused": "age"}}, 1),
+        (2, {"drain_result": {"refused": "age"}}, 1),
+        (3, {"drain_result": {"refused": "age"}}, 1),
+        (4, {"drain_result": {"refused": "age"}}, 2),
+        (5, {"approve_result": {"refused_by_host": "age"}}, 2),
+        (9, {"drain_result": {"refused": "age"}, "approve_result": {"refused_by_host": "age"}}, 4),
+    ],
+)
+def test_half_as_many_go_in_one_where_a_reading_was_too_old(count, results, size):
+    hosts = [f"web-{number}" for number in range(count)]
+    variables = {host: {} for host in hosts[:-1]}
+    variables[hosts[-1]] = results
+    assert _turns.next_slice(7, dict.fromkeys(hosts), variables) == size
+
+
+def outcome(state, number_of_pass=1):
+    return {"state": state, "wave": 1, "number_of_pass": number_of_pass}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "held", "left"),
+    [
+        ({}, {}, ["web-0", "web-1"]),
+        ({"web-0": outcome("restored")}, {}, ["web-1"]),
+        ({"web-0": outcome("passed")}, {}, ["web-1"]),
+        ({"web-0": outcome("vanished")}, {}, ["web-1"]),
+        ({"web-0": outcome("stays drained")}, {}, ["web-0", "web-1"]),
+        ({"web-0": outcome("failed")}, {}, ["web-0", "web-1"]),
+        # In an earlier pass.
+        ({"web-0": outcome("restored", 0)}, {}, ["web-0", "web-1"]),
+        # It has one more event, which was held back.
+        ({"web-0": outcome("restored"), "web-1": outcome("restored")}, {"E1": "full"}, ["web-1"]),
+    ],
+)
+def test_who_is_through_has_no_other_turn(outcomes, held, left):
+    run = {**a_run(events=[reboot(0), reboot(1)]), "outcomes": outcomes}
+    assert _turns.left_of_the_batch(run, {"held": held}, ["web-0", "web-1"]) == left
+
+
+def round_of(**changes):
+    made = {"held": {}, "again": False, "waits": False, "waits_for_service": False, "waits_for": []}
+    return {**made, **changes}
+
+
+def goes_on(found=None, seen=("web-0",), batch=("web-0",), now=NOW, settings=None, **more):
+    run = {**a_run(events=[reboot(0)]), **more}
+    return _turns.goes_on(run, found or round_of(), seen, batch, wishes(**(settings or {})), now)
+
+
+def test_with_nothing_left_the_batch_is_over():
+    assert goes_on() == (False, 0)
+    assert goes_on(round_of(again=True)) == (True, 0)
+    # It waits for nothing that could come.
+    assert goes_on(round_of(waits=True)) == (False, 0)
+
+
+def test_hosts_that_were_not_in_this_round_have_the_next():
+    assert goes_on(batch=("web-0", "web-1")) == (True, 0)
+    through = {"web-1": outcome("restored")}
+    assert goes_on(batch=("web-0", "web-1"), outcomes=through) == (False, 0)
+    assert goes_on(seen=("web-0", "web-1"), batch=("web-0", "web-1")) == (False, 0)
+
+
+@pytest.mark.parametrize("state", ["failed", "left_drained", "lost"])
+def test_a_batch_ends_with_a_failure_unless_the_user_says_otherwise(state):
+    again = round_of(again=True)
+    assert goes_on(again, outcomes={"web-0": outcome(state)}) == (False, 0)
+    # Of another batch.
+    assert goes_on(again, outcomes={"web-1": outcome(state)}) == (True, 0)
+    on = {"maintenance_continue_after_failure": True}
+    assert goes_on(again, outcomes={"web-0": outcome(state)}, settings=on) == (True, 0)
+
+
+@pytest.mark.parametrize(("drawn", "pause"), [(0, 4), (5, 9)])
+def test_the_pause_is_between_four_and_nine_seconds(monkeypatch, drawn, pause):
+    def randbelow(count):
+        assert count == 6
+        return drawn
+
+    monkeypatch.setattr(_turns.secrets, "randbelow", randbelow)
+    assert goes_on(round_of(waits=True), waits_since=NOW) == (True, pause)
+    assert goes_on(round_of(again=True), waits_since=NOW) == (True, pause)
+    assert goes_on(round_of(), waits_since=NOW) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("for_service", "waited", "is_waited"),
+    [(False, 1799, True), (False, 1800, False), (True, 599, True), (True, 600, False)],
+)
+def test_patience_has_an_end(for_service, waited, is_waited):
+    found = round_of(waits=True, waits_for_service=for_service)
+    for since in (NOW, 10.0):
+        again, _pause = goes_on(found, waits_since=since, now=since + waited)
+        assert again is is_waited
+
+
+@pytest.mark.parametrize(
+    ("waits_for", "number_of_pass", "is_waited"),
+    [
+        ([], 1, True),
+        (["web-1"], 1, False),
+        (["web-1"], 2, False),
+        # The last pass: there is no later one in which this batch could come up again.
+        (["web-1"], 3, True),
+        (["web-1", "web-2"], 1, False),
+        (["web-0"], 1, True),
+        (["web-1", "of another run"], 1, True),
+    ],
+)
+def test_what_this_run_has_to_do_itself_in_another_batch_is_not_waited_for(waits_for, number_of_pass, is_waited):
+    found = round_of(waits=True, waits_for=waits_for)
+    again, _pause = goes_on(found, waits_since=NOW, number_of_pass=number_of_pass)
+    assert again is is_waited

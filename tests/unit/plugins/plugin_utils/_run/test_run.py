@@ -1,0 +1,972 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages of a run over readings and answers: its plan, records, leftovers, and hosts outside of a batch."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
+    Cluster,
+    RecordsPlace,
+    clusters_of,
+    places_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import group_failures as _group_failures
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leftover_hosts as _leftover_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import orders as _orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import view as _view
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import packed, unpacked
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
+    ANNOTATION,
+    answer_of_cluster,
+    foreign_records,
+    remembered_only,
+    with_records,
+)
+from helpers.run_stages import (
+    HOSTS,
+    INVENTORY,
+    NOW,
+    a_run,
+    answers,
+    begun,
+    decided,
+    drained,
+    note,
+    ordered,
+    reading,
+    reboot,
+    wishes,
+    with_reflexes,
+)
+
+# From readings and the keepers' answers to what hosts are told.
+
+
+def test_with_the_lease_the_wave_is_drained_and_the_keepers_are_told():
+    _run, _known, found = decided([reboot(0)], ["web-0"], answers())
+    assert (found["round"]["drain"], found["round"]["held"]) == (["web-0"], {})
+    assert found["fences"]["web-0"] == {
+        "boot_id": "b",
+        "seconds": 100.0,
+        "at_most": 40.0,
+        "owner": None,
+        "events": ["E0"],
+        "may_start": [],
+    }
+    assert [call["keeper"] for call in found["calls"]] == list(HOSTS)
+    assert [one["host"] for one in found["calls"][0]["notes"]] == ["web-0"]
+
+
+def test_without_the_lease_nothing_begins_and_it_is_said_who_has_it():
+    _run, _known, found = decided([reboot(0)], ["web-0"], answers(held=False))
+    assert (found["round"]["drain"], found["round"]["waits"]) == ([], True)
+    assert "other" in found["round"]["held"]["E0"]
+
+
+def test_a_majority_of_the_keepers_is_needed():
+    assert decided([reboot(0)], ["web-0"], answers(keepers=1))[2]["round"]["drain"] == []
+    assert decided([reboot(0)], ["web-0"], answers(keepers=2))[2]["round"]["drain"] == ["web-0"]
+
+
+def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
+    """History 3: a run on other hosts of the group was killed with one of them drained."""
+    run = a_run(hosts=["web-1"], events=[reboot(1)])
+    _run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-0")]), run)
+    assert found["round"]["drain"] == []
+    assert "web-0" in found["round"]["held"]["E1"]
+    # Who has read it with the lease knows better.
+    _run, _known, found = decided([reboot(1)], ["web-1", "web-2"], answers(notes=[note("web-2")]))
+    assert found["round"]["drain"] == ["web-1"]
+
+
+def test_a_note_that_may_be_newer_than_the_reading_counts_too():
+    """History 14: what was read for the plan is in service, and another run has drained it since."""
+    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))
+    assert found["round"]["drain"] == []
+    assert "web-2" in found["round"]["held"]["E1"]
+    assert found["round"]["waits_for"] == ["web-2"]
+    # The next pass reads it after it has heard of the note: then nobody has drained it.
+    known = {host: reading(host, [reboot(1)]) for host in HOSTS}
+    for host in HOSTS:
+        known[host]["maintenance_status"]["read_at"] = "2026-11-16T00:00:09Z"
+    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW + 9)
+    told = answers(notes=[{**note("web-2"), "heard_at": NOW + 99}])
+    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    assert found["round"]["drain"] == ["web-1"]
+    assert found["calls"][0]["forget"] == ["web-2"]
+    # A second note of the same run is another one.
+    told = answers(notes=[{**note("web-2"), "at": NOW + 9}])
+    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
+    assert found["round"]["drain"] == []
+
+
+def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
+    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-1")]))
+    assert found["calls"][0]["forget"] == ["web-1"]
+    # web-2 was read before this run had the lease: the note may be newer than that.
+    assert decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))[2]["calls"] == []
+    # Who is drained keeps it.
+    journal = drained("E1", run="other")
+    found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-1")]), web_1=journal)[2]
+    assert all(call["forget"] == [] for call in found["calls"])
+    assert run["run_id"] == "r"
+
+
+def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
+    known = {"web-0": {**reading("web-0", [], drained("E0", run="other")), "restore_result": {"state": "restored"}}}
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    _after, calls, of_others = _round_record.record(a_run(), orders, None, known, 0, NOW)
+    assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
+
+
+def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
+    """This run paused for the other one, and then found it in service."""
+    outcome = {"state": "stays drained", "wave": 1, "number_of_pass": 1}
+    run = a_run(outcomes={"web-0": outcome})
+    known = {"web-0": reading("web-0", [])}
+    orders, pause = _leftover_hosts.return_leftovers(run, known, wishes(), NOW, NOW)
+    after, _calls, _of_others = _round_record.record(
+        {**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW
+    )
+    assert (pause, after["outcomes"]["web-0"]["state"]) == (0, "restored")
+
+
+def test_a_lease_that_was_lost_means_another_round():
+    run, _known, found = decided([reboot(0)], ["web-0"], answers())
+    assert _drain_decision.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
+    lost = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    assert (lost["drain"], lost["again"], lost["later"]) == ([], True, ["web-0"])
+
+
+def test_what_is_drained_by_this_run_is_marked_and_approved():
+    run, (orders, held, calls) = ordered([reboot(0)], drained("E0"))
+    order = orders["web-0"]
+    assert (order["approve_drained"], order["together"], held) == (["E0"], ["web-0"], {})
+    assert [mark["event"] for mark in order["marks"]] == ["E0"]
+    assert (order["fence"]["owner"], order["fence"]["events"], order["fence"]["may_start"]) == ("r", ["E0"], ["E0"])
+    assert calls[0]["notes"][0]["mark"]["event"] == "E0"
+    lost, why = _approval_decision.confirm_approval(run, orders, answers(held=False))
+    assert (lost["web-0"]["approve_drained"], lost["web-0"]["stays"], list(why)) == ([], True, ["E0"])
+
+
+@pytest.mark.parametrize(
+    "events", [[reboot(0), reboot(1, "Started")], [reboot(0), {**reboot(1, "Started"), "resources": ["stranger"]}]]
+)
+def test_another_domain_that_goes_down_meanwhile_holds_the_approval_back(events):
+    """The document that was read right before says so."""
+    _run, (orders, held, _calls) = ordered(events, drained("E0"))
+    assert (orders["web-0"]["approve_drained"], orders["web-0"]["stays"]) == ([], True)
+    assert "E1 is under way" in held["E0"]
+
+
+def test_a_journal_that_is_gone_is_drained_again_and_not_approved():
+    _run, (orders, held, _calls) = ordered([reboot(0)], None)
+    assert orders["web-0"]["approve_drained"] == []
+    assert "is not drained by this run" in held["E0"]
+
+
+def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
+    run, (orders, _held, _calls) = ordered([reboot(0)], drained("E0"))
+    _run, known, found = decided([reboot(0)], ["web-0"], answers())
+    failed = {"over": False, "unsent": ["E0"], "error": "too old", "refused_by_host": "age"}
+    known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
+    after, _calls, _of_others = _round_record.record(run, orders, found["round"], known, 1, NOW)
+    assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
+    assert _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
+    again, pause = _turns.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
+    assert (again, pause) == (False, 0)
+
+
+def test_hosts_that_one_event_names_stay_in_one_slice():
+    event = {**reboot(0), "resources": ["web-0", "web-2"]}
+    run = {**a_run(events=[event, reboot(1)]), "slice": 1}
+    assert _turns.in_slices(run, HOSTS) == ["web-0", "web-2"]
+    assert _turns.in_slices({**run, "slice": 0}, HOSTS) == list(HOSTS)
+
+
+PLACE = RecordsPlace("lb", "/records")
+RECORD = {"host": "web-0", "events": ["E0"], "types": ["Redeploy"], "run_id": "x", "path": "/records/1.json"}
+
+
+def test_what_a_load_balancer_remembers_counts_as_drained():
+    """Its disk, and with it the journal, is gone."""
+    run = a_run(events=[reboot(0), reboot(1)])
+    run = with_records(run, {"web-0": [PLACE]}, {PLACE: {"records": [RECORD], "unreadable": []}})
+    _run, _known, found = decided([reboot(0), reboot(1)], ["web-1"], answers(), run)
+    assert "web-0, of another domain, is not in service" in found["round"]["held"]["E1"]
+
+
+def test_in_which_clusters_nodes_are_drained():
+    step = {"node": "n", "kubeconfig": "{{ path }}"}
+    known = {
+        "web-0": {"drain_steps": [{"kubernetes": step}, {"kubernetes": {**step, "host": "bastion", "context": "x"}}]},
+        "web-1": {"drain_steps": "{{ steps }}"},
+        "web-2": {"drain_steps": [{"command": {"drain": "true"}}, "odd"]},
+    }
+    given = {"{{ path }}": "/k", "{{ steps }}": [{"kubernetes": {"node": "n"}}, {"kubernetes": {"node": "m"}}]}
+    found = clusters_of(known, known.get, lambda _host, value: given.get(value, value))
+    assert found == {
+        "web-0": [Cluster("localhost", "/k", ""), Cluster("bastion", "/k", "x")],
+        "web-1": [Cluster("localhost", "", "")],
+    }
+
+
+def annotated(name, text):
+    return {"metadata": {"name": name, "annotations": {"maintenance.azure/drained": text}}}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"host": "web-0"}', 7, None])
+def test_an_annotation_that_can_not_be_read(text):
+    answer = answer_of_cluster({"resources": [annotated("n0", text), {"metadata": None}]})
+    assert answer["records"] == []
+    assert len(answer["unreadable"]) == 2
+
+
+@pytest.mark.parametrize("result", [{"failed": True, "resources": [], "msg": "No."}, {"unreachable": True}, {}])
+def test_a_cluster_that_does_not_answer(result):
+    answer = answer_of_cluster(result)
+    assert "records" not in answer
+    run = with_records(a_run(), {"web-0": [Cluster("localhost", "", "")]}, {Cluster("localhost", "", ""): answer})
+    assert run["unasked"]["web-0"].startswith("the cluster of localhost, which a step of web-0 needs, can't be asked")
+
+
+@pytest.mark.parametrize("answer", [{"msg": "Timed out."}, {"records": [], "unreadable": ["/records/x"]}])
+def test_who_needs_a_machine_that_can_not_be_asked_is_not_drained(answer):
+    run = with_records(a_run(events=[reboot(0)]), {"web-0": [PLACE]}, {PLACE: answer})
+    _run, _known, found = decided([reboot(0)], ["web-0"], answers(), run)
+    assert (found["round"]["drain"], found["round"]["waits"]) == ([], False)
+    assert "lb, which a step of web-0 needs" in found["round"]["held"]["E0"]
+
+
+def test_where_steps_leave_records():
+    variables = {
+        "a": {"drain_steps": [{"load_balancer": {"haproxy": {"host": "{{ balancer }}", "backend": "b"}}}]},
+        "b": {"drain_steps": "{{ steps }}", "drain_journal": "/var/b/journal.json"},
+        "c": {"drain_steps": [{"load_balancer": {"haproxy": {"backend": "b"}}}, {"command": {"drain": "x"}}]},
+        "lb-1": {"drain_records": "/own"},
+        "lb-2": {},
+    }
+    resolved = {
+        "{{ balancer }}": "lb-1",
+        "{{ steps }}": [{"load_balancer": {"nginx": {"host": "lb-2"}}}, {"load_balancer": {"haproxy": {"host": "b"}}}],
+    }
+    found = places_of("abc", lambda host: variables[host], lambda _host, value: resolved.get(value, value))
+    assert found == {"a": [RecordsPlace("lb-1", "/own")], "b": [RecordsPlace("lb-2", "/var/b/records")]}
+
+
+@pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
+def test_a_vm_that_is_taken_away_is_drained_whoever_has_the_lease(kind):
+    """Its notice is too short to wait for anybody; an approval still needs the lease."""
+    taken = {**reboot(0), "type": kind}
+    run, _known, found = decided([taken, reboot(1)], ["web-0", "web-1"], answers(held=False))
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    assert (confirmed["drain"], list(confirmed["held"])) == (["web-0"], ["E1"])
+    # Also beside one that needs the lease, where it is lost in between.
+    run, _known, found = decided([taken, {**reboot(1), "resources": ["web-1"]}], ["web-0", "web-1"], answers())
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    assert confirmed["drain"] == ["web-0"]
+
+
+def test_a_group_that_needs_two_leases_needs_both():
+    """One of its hosts has a delivery group in the inventory, and readings show that the other belongs to it."""
+    events = [reboot(0)]
+    known = {host: reading(host, events) for host in ("web-0", "web-1")}
+    del known["web-1"]["maintenance_delivery_group"]
+    state = _run_plan.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
+    run = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
+    both = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers()["set"]["web-1"]}}
+    batch = {"web-0": known["web-0"]}
+    found = _drain_decision.decide(run, batch, wishes(), INVENTORY, both, NOW)
+    assert {call["group"] for call in found["calls"]} == {"set", ""}
+    renewed = {"set": {"web-0": {**both["set"]["web-0"], "renewed": True}}}
+    kept = {**renewed, "": {"web-1": {**both[""]["web-1"], "renewed": True}}}
+    assert _drain_decision.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
+    lost = {**renewed, "": {"web-1": answers(held=False)["set"]["web-1"]}}
+    assert _drain_decision.confirm_drain(run, found, lost)["round"]["drain"] == []
+
+
+def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
+    run, check = begun([reboot(0), reboot(1)], answers())
+    first = run["first_wave"]
+    assert [(one["host"], one["events"], one["run"]) for one in first["notes"]] == [("web-0", ["E0"], "r")]
+    assert [(call["keeper"], call["notes"]) for call in first["calls"]] == [(host, first["notes"]) for host in HOSTS]
+    assert (check["begun"], check["reads"], check["hosts"]) == (True, [], ["web-0"])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [answers(notes=[note("web-1")]), answers(notes=[note("web-0")]), answers(held=False), answers(keepers=1), {}],
+    ids=["another run drains another host", "or this one", "it has the lease", "no majority", "nobody answered"],
+)
+def test_where_somebody_may_have_come_between_all_is_read_again(told):
+    _run, check = begun([reboot(0)], told)
+    assert (check["begun"], check["reads"]) == (True, ["web-0"])
+
+
+def test_a_lease_that_was_taken_long_before_the_wave_is_taken_anew():
+    _run, check = begun([reboot(0)], answers(), now=NOW + 20.0)
+    assert (check["begun"], check["reads"]) == (False, ["web-0"])
+    assert begun([reboot(0)], answers(), now=NOW + 19.9)[1]["begun"]
+
+
+@pytest.mark.parametrize("age", [5.0, -1.0])
+def test_what_was_not_read_just_now_is_read_again(age):
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW + age)
+    assert state["first_wave"] is None or age < 0
+    assert _run_plan.plan(state, known, wishes(), INVENTORY, NOW + 4.9)["first_wave"]
+
+
+def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    assert _run_plan.plan(state, known, wishes(plan_only=True), INVENTORY, NOW)["first_wave"] is None
+    known["web-2"] = reading("web-2", [reboot(0)], drained("E9"))
+    assert _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
+
+
+def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_nothing():
+    run, _known, found = decided([reboot(0)], ["web-0"], {})
+    assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
+    run, _known, found = decided([reboot(0)], ["web-0"], answers())
+    assert found["calls"]
+    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == []
+    run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
+    assert orders["web-0"]["approve_drained"] == ["E0"]
+    orders, held = _approval_decision.confirm_approval(run, orders, {}, calls)
+    assert (orders["web-0"]["approve_drained"], list(held)) == ([], ["E0"])
+
+
+def test_what_the_lock_hosts_know_already_they_are_not_told_again():
+    run, check = begun([reboot(0), reboot(1)], answers())
+    known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}
+    own = answers(notes=run["first_wave"]["notes"])
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW, True)
+    assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
+    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == ["web-0"]
+    again = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW)
+    assert [call["keeper"] for call in again["calls"]] == list(HOSTS)
+
+
+def test_without_the_early_lease_nothing_begins():
+    run, check = begun([reboot(0)], answers(held=False))
+    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
+
+
+def test_what_was_told_early_and_then_not_drained_is_taken_back():
+    run, check = begun([reboot(0)], answers())
+    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
+    decision = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    orders, _held, _calls = _approval_decision.order(run, decision["round"], known, wishes(), INVENTORY, NOW)
+    after, calls, of_others = _round_record.record(run, orders, decision["round"], known, 1, NOW)
+    assert [call["forget"] for call in calls] == [["web-0"]] * 3
+    assert (of_others, after["first_wave"]) == (False, None)
+
+
+def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
+    run, _check = begun([reboot(0)], answers())
+    check = _batch_check.check(run, ["web-1"], wishes(), answers(), NOW)
+    assert check["stop"]
+    assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
+        (host, [], ["web-0"]) for host in HOSTS
+    ]
+
+
+def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_too_long_ago():
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
+    known["web-1"] = with_reflexes(known["web-1"])
+    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 5)["stale"] == []
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 80)["stale"] == []
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == ["web-1"]
+    assert _batch_check.check(state, ["web-0", "web-1"], wishes(), {}, NOW + 81)["stale"] == []
+    # Whatever the clock says.
+    early = {**state, "kept": {**state["kept"], "web-1": {**state["kept"]["web-1"], "seen_at": 10.0}}}
+    assert _batch_check.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
+    state["kept"]["web-1"]["place"]["delivery_group"] = "another"
+    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == []
+
+
+@pytest.mark.parametrize(("journal", "drain"), [(None, ["web-0"]), (drained("E1", run="watcher of web-1"), [])])
+def test_one_that_has_drained_itself_since_counts_as_out(journal, drain):
+    events = [reboot(0), reboot(1)]
+    state = a_run(events=events)
+    known = {"web-0": reading("web-0", events)}
+    said_now = {"web-1": with_reflexes(reading("web-1", events, journal))}
+    found = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(), NOW, read_again=said_now)
+    assert found["round"]["drain"] == drain
+    assert state["kept"]["web-1"]["seen_at"] == NOW
+
+
+def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
+    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    known = {host: reading(host, []) for host in HOSTS}
+    known["web-1"] = with_reflexes(known["web-1"], left=False)
+    known["web-2"] = with_reflexes(known["web-2"])
+    lines = " ".join(_run_plan.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    assert "Warning: web-1 acts by itself, and can't be told that a run is there" in lines
+    assert "web-2 acts" not in lines
+
+
+@pytest.mark.parametrize(("count", "rest"), [(8, "web-7 acts by itself"), (9, "web-7 and 1 more acts by itself")])
+def test_of_them_eight_are_named(count, rest):
+    hosts = [f"web-{number}" for number in range(count)]
+    state = _run_plan.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
+    known = {host: with_reflexes(reading(host, []), left=False) for host in hosts}
+    lines = " ".join(_run_plan.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    assert rest in " ".join(lines.split())
+
+
+# The plan of a run: what it warns of, what it keeps of earlier ones, what later jobs are told about it.
+
+
+def planned(known, state=None, **more):
+    before = state or _run_plan.begin("r", NOW, list(known), dict.fromkeys(known, ""), None)
+    return _run_plan.plan(before, known, wishes(**more), INVENTORY, NOW)
+
+
+def of_unknown_domain(host, events):
+    known = reading(host, events)
+    del known["maintenance_status"]["this_host"]["update_domain"]
+    del known["maintenance_delivery_group"]
+    return known
+
+
+@pytest.mark.parametrize(("busy", "named"), [(0, ""), (1, ""), (2, "web-0, web-1"), (3, "web-0, web-1, web-2")])
+def test_hosts_that_go_alone_as_nobody_knows_their_domain_are_named_where_there_are_several(busy, named):
+    known = {host: of_unknown_domain(host, [reboot(number)][: number < busy]) for number, host in enumerate(HOSTS)}
+    lines = " ".join(" ".join(planned(known)["plan"]["lines"]).split())
+    assert ("Nothing shows which other VMs share the domain of " in lines) is bool(named)
+    assert f"share the domain of {named}" in lines or not named
+
+
+def test_a_host_that_does_not_show_its_event_is_believed_only_after_it_was_read_again():
+    event = {**reboot(0), "resources": ["web-0", "web-1"]}
+    known = {"web-0": reading("web-0", [event]), "web-1": reading("web-1", [])}
+    state = _run_plan.begin("r", NOW, list(known), dict.fromkeys(known, "set"), None)
+    state = planned(known, state)
+    assert state["plan"]["waves"][0]["hosts"] == ["web-0", "web-1"]
+    assert state["plan"]["waves"][0]["events"][0]["approvable"]
+    early = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW)["round"]
+    assert early["held"] == {"E0": "Nobody speaks in this run for web-1, which event E0 names"}
+    # It is due in half an hour, and a drain may take ten minutes.
+    found = _drain_decision.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW + 1300)["round"]
+    (entry,) = found["events"]
+    assert (entry["hosts"], entry["not_believed_of"], entry["approvable"]) == (["web-0"], ["web-1"], False)
+    drained_now = {**known, "web-0": {**reading("web-0", [event], drained("E0")), "drain_result": {"state": "drained"}}}
+    orders, _held, _calls = _approval_decision.order(state, found, drained_now, wishes(), INVENTORY, NOW)
+    assert orders["web-0"]["refused"][0]["uncovered"] == ["web-1"]
+    assert orders["web-0"]["approve_drained"] == []
+
+
+def test_what_an_earlier_pass_has_seen_is_kept():
+    first = a_run(events=[reboot(0), reboot(1)])
+    entry = first["events"]["E0"]
+    assert entry["status"] == "Scheduled"
+    known = {host: reading(host, [reboot(0, "Started"), reboot(2)]) for host in HOSTS}
+    second = planned({"web-0": known["web-0"], "web-2": known["web-2"]}, first)
+    assert second["number_of_pass"] == 2
+    assert (second["events"]["E0"], sorted(second["events"])) == (entry, ["E0", "E1", "E2"])
+    assert second["kept"]["web-1"] == first["kept"]["web-1"]
+    assert second["kept"]["web-2"]["shows"] == ["E0", "E2"]
+
+
+@pytest.mark.parametrize(
+    ("state", "journal", "events", "after"),
+    [
+        ("stays drained", None, [], "restored"),
+        ("stays drained", drained("E0"), [], "stays drained"),
+        ("stays drained", drained("E0", state="marked", steps=[]), [], "restored"),
+        ("stays drained", None, "no list", "stays drained"),
+        ("failed", None, [], "failed"),
+        ("vanished", None, [], "vanished"),
+    ],
+)
+def test_what_another_run_has_taken_over_and_returned_is_not_left_drained(state, journal, events, after):
+    known = {host: reading(host, []) for host in HOSTS}
+    known["web-0"] = reading("web-0", [], journal)
+    known["web-0"]["maintenance_status"]["events"] = events
+    outcomes = {host: {"state": "stays drained", "wave": 1, "number_of_pass": 1} for host in ("web-1", "gone")}
+    outcomes["web-0"] = {"state": state, "wave": 1, "number_of_pass": 1}
+    found = planned(known, {**a_run(), "outcomes": outcomes})["outcomes"]
+    assert {host: outcome["state"] for host, outcome in found.items()} == {
+        "web-0": after,
+        "web-1": "restored",
+        "gone": "stays drained",
+    }
+    assert found["web-0"]["wave"] == 1
+
+
+def test_a_new_run_has_no_limit_of_hosts_in_one_go():
+    event = {**reboot(0), "resources": ["web-0"]}
+    both = [event, {**reboot(1), "resources": ["web-1"]}]
+    known = {host: reading(host, both) for host in HOSTS}
+    for host in HOSTS:
+        known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
+    state = planned(known)
+    (wave,) = state["plan"]["waves"]
+    assert _batch_check.check(state, wave["hosts"], wishes(), {}, NOW)["hosts"] == ["web-0", "web-1"]
+
+
+def wave(*hosts, deadline=None):
+    return {"hosts": list(hosts), "deadline": deadline, "events": [{"id": f"E {hosts[0]}"}, {"id": "E"}]}
+
+
+@pytest.mark.parametrize(
+    ("waves", "left", "numbers"),
+    [
+        ([], [], (False, 0, 0, 0, 0, None)),
+        ([], ["d"], (True, 0, 0, 0, 1, None)),
+        ([wave("a", "b")], [], (True, 1, 2, 2, 0, None)),
+        ([wave("a"), wave("b", deadline="2"), wave("c", deadline="1")], ["d", "e"], (True, 3, 3, 4, 2, "2")),
+    ],
+)
+def test_a_plan_in_numbers(waves, left, numbers):
+    told = _run_plan.in_numbers({"waves": waves, "restore_first": left, "unknown": ["x"]})
+    names = ("to_do", "waves", "hosts", "events", "restore_first", "deadline")
+    assert tuple(told[name] for name in names) == numbers
+    assert (told["drained"], told["unknown"]) == (left, 1)
+
+
+def test_of_the_hosts_that_are_out_later_jobs_hear_of_two_thousand():
+    left = [f"web-{number}" for number in range(2001)]
+    told = _run_plan.in_numbers({"waves": [], "restore_first": left, "unknown": []})
+    assert (told["restore_first"], told["drained"]) == (2001, left[:2000])
+
+
+def test_only_what_azure_has_taken_away_has_vanished():
+    states = ("restored", "passed", "vanished", "failed", "left_drained", "lost", "stays drained")
+    outcomes = {state: {"state": state, "wave": 1, "number_of_pass": 1} for state in states}
+    assert _run_plan.vanished(a_run(outcomes=outcomes)) == ["vanished"]
+
+
+# Hosts that are out of service and that nothing is planned for: who is returned, who is left to another run.
+
+
+def left_behind(**outcome):
+    """A run in its second pass; an earlier one has left web-0 drained."""
+    known = {host: reading(host, []) for host in HOSTS}
+    known["web-0"] = reading("web-0", [], drained("E9", run="dead"))
+    state = _run_plan.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    return {**state, "outcomes": {"web-0": {"state": "failed", **outcome}} if outcome else {}}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "leftovers"),
+    [
+        ({}, ["web-0"]),
+        # Before the waves of this pass.
+        ({"wave": 0, "number_of_pass": 2}, []),
+        ({"wave": 0, "number_of_pass": 1}, ["web-0"]),
+        ({"wave": 1, "number_of_pass": 2}, ["web-0"]),
+        ({"wave": 2, "number_of_pass": 1}, ["web-0"]),
+    ],
+)
+def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
+    assert _run_plan.leftovers(left_behind(**outcome)) == leftovers
+    shared = _run_plan.for_the_plays(left_behind(**outcome), wishes())
+    assert (shared["leftovers"], shared["run_id"], shared["vanished"]) == (leftovers, "r", [])
+
+
+@pytest.mark.parametrize(
+    ("owner", "left", "is_busy"), [("a", 1, True), ("z", 1, True), ("r", 1, False), ("a", 0, False), ("a", -1, False)]
+)
+def test_only_another_run_can_be_at_work_on_a_host(owner, left, is_busy):
+    known = {"web-0": reading("web-0", [], drained("E9", run=owner, worked_on_for=left))}
+    orders, pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    assert (orders["web-0"]["restore"], orders["web-0"]["later"]) == (not is_busy, is_busy)
+    assert pause == (4 if is_busy else 0)
+
+
+@pytest.mark.parametrize(("waited", "pause"), [(0, 4), (44.5, 4), (45, 0), (45.5, 0)])
+def test_who_may_have_died_there_is_waited_for_three_quarters_of_a_minute(waited, pause):
+    known = {"web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9))}
+    assert _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW + waited)[1] == pause
+
+
+def test_who_is_idle_is_returned_beside_one_that_is_worked_on():
+    known = {
+        "web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9)),
+        "web-1": reading("web-1", [], drained("E9", run="dead")),
+    }
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    assert {host: order["restore"] for host, order in orders.items()} == {"web-0": False, "web-1": True}
+    assert orders["web-1"]["restore_fence"] == {
+        "boot_id": None,
+        "seconds": None,
+        "at_most": 40.0,
+        "owner": "dead",
+        "events": [],
+        "may_start": [],
+    }
+
+
+LEFTOVER = {"host": "web-0", "events": ["E9"], "types": ["Redeploy"], "run": "x", "machine": "lb", "removal": ""}
+
+
+@pytest.mark.parametrize(
+    ("journal", "records", "is_read", "restored"),
+    [
+        (None, [], True, False),
+        (None, [LEFTOVER], True, True),
+        (None, [{**LEFTOVER, "host": "web-1"}], True, False),
+        (None, [], False, True),
+        (drained("E9", run="dead"), [], True, True),
+        # Nothing is drained; the journal that says so is put away.
+        (drained("E9", run="dead", state="marked", steps=[]), [], True, True),
+    ],
+)
+def test_who_is_back_in_service_meanwhile_is_left_as_it_is(journal, records, is_read, restored):
+    known = {"web-0": reading("web-0", [], journal)}
+    if not is_read:
+        known["web-0"]["maintenance_status"] = {"msg": "Timed out."}
+    orders, _pause = _leftover_hosts.return_leftovers(a_run(records=records), known, wishes(), NOW, NOW)
+    assert orders["web-0"]["restore"] is restored
+
+
+def test_a_record_is_gone_with_the_return_of_its_host():
+    run = with_records(a_run(), {}, {})
+    run = {**run, "records": [LEFTOVER, {**LEFTOVER, "host": "web-1"}, {**LEFTOVER, "host": "web-2"}]}
+    known = {
+        "web-0": {**reading("web-0", []), "restore_result": {"state": "restored"}},
+        "web-1": {**reading("web-1", []), "restore_result": {"failed": True, "msg": "no"}},
+    }
+    orders, _pause = _leftover_hosts.return_leftovers(run, known, wishes(), NOW, NOW)
+    after, _calls, _of_others = _round_record.record(run, orders, None, known, 0, NOW)
+    assert [one["host"] for one in after["records"]] == ["web-1", "web-2"]
+
+
+# What is known of hosts outside of a batch, and holds it back: events, journals, records, and who drained again.
+
+AWAY = {"maintenance_status": {"unreachable": True, "msg": "no route to host"}}
+
+
+def undeclared(host, events, journal=None, zone=None):
+    """A host whose group shows by its readings alone."""
+    known = reading(host, events, journal)
+    del known["maintenance_delivery_group"]
+    if zone:
+        known["maintenance_status"]["this_host"] = {"vm_name": host, "update_domain": "0", "zone": zone}
+    return known
+
+
+def single(host, *events, journal=None, declared=False):
+    known = undeclared(host, events, journal, zone=host[-1])
+    # Without a domain they would be one: in a declared group the update domain counts, which is 0 for all single VMs.
+    more = {"maintenance_delivery_group": "set", "maintenance_domain": host}
+    return {**known, **(more if declared else {})}
+
+
+def planned_run(known, state=None, inventory=HOSTS, **more):
+    group = "set" if any("maintenance_delivery_group" in one for one in known.values()) else ""
+    begun = state or _run_plan.begin("r", NOW, list(known), dict.fromkeys(inventory, group), None)
+    # As it travels from task to task.
+    return unpacked(packed(_run_plan.plan({**begun, **more}, known, wishes(), INVENTORY, NOW)))
+
+
+def decided_round(state, known, told=None, now=NOW + 5):
+    lease = next(iter(state["keepers"]))
+    return _drain_decision.decide(state, known, wishes(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_single_vm_whose_event_has_started_holds_back(declared):
+    """Nobody else shows it."""
+    started, due = reboot(0, "Started"), reboot(1)
+    known = {"web-0": single("web-0", started, declared=declared), "web-1": single("web-1", due, declared=declared)}
+    state = planned_run(known)
+    found = decided_round(state, {"web-1": known["web-1"]})
+    assert (found["drain"], found["held"]) == ([], {"E1": "Event E0 is under way for web-0, of another domain"})
+
+
+def test_so_does_one_that_can_not_be_read_any_more_since_its_event_has_started():
+    known = {"web-0": single("web-0", reboot(0, "Started")), "web-1": single("web-1", reboot(1))}
+    state = planned_run({**known, "web-0": AWAY}, planned_run(known))
+    assert decided_round(state, {"web-1": known["web-1"]})["drain"] == []
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_single_vm_whose_approval_was_sent_holds_back(declared):
+    mark = {"event": "E0", "hosts": ["web-0"], "at": NOW - 5}
+    journal = {"state": "marked", "run_id": "earlier", "events": [], "steps": [], "marks": [mark]}
+    known = {
+        "web-0": single("web-0", reboot(0), journal=journal, declared=declared),
+        "web-1": single("web-1", reboot(1), declared=declared),
+    }
+    assert decided_round(planned_run(known), {"web-1": known["web-1"]})["drain"] == []
+
+
+def test_what_a_document_no_longer_shows_holds_nobody_back():
+    known = {host: undeclared(host, [reboot(0, "Started"), reboot(1)]) for host in HOSTS}
+    state = planned_run(known)
+    assert decided_round(state, {"web-1": known["web-1"]})["drain"] == []
+    later = {"web-1": undeclared("web-1", [reboot(1)])}
+    assert decided_round(state, later)["drain"] == ["web-1"]
+    # In the next round, too: who is not read again still says what it has said.
+    order = {"web-1": {**_orders.left_as_it_is()}}
+    state, _calls, _others = _round_record.record(state, order, decided_round(state, later), later, 1, NOW + 6)
+    assert state["gone"] == ["E0"]
+    assert decided_round(state, later)["drain"] == ["web-1"]
+
+
+def test_a_host_that_was_seen_drained_and_can_not_be_reached_any_more_is_out():
+    events = [reboot(0), reboot(1), reboot(2)]
+    known = {host: undeclared(host, events) for host in HOSTS}
+    known["web-0"] = undeclared("web-0", events, drained("E0", run="watch"))
+    state = planned_run(known)
+    found = decided_round(state, {"web-0": AWAY})
+    orders, _held, _calls = _approval_decision.order(state, found, {"web-0": AWAY}, wishes(), INVENTORY, NOW + 6)
+    state, _calls, _others = _round_record.record(state, orders, found, {"web-0": AWAY}, 1, NOW + 7)
+    assert state["outcomes"]["web-0"]["state"] == "lost"
+    assert list(_group_failures.failures(state, wishes(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
+    assert (
+        "Not begun, as an earlier wave went wrong"
+        in _batch_check.check(state, ["web-1"], wishes(), {}, NOW + 8)["stop"]
+    )
+    # Also in a later pass, and where nothing of it was lost by this run.
+    state = planned_run({**known, "web-0": AWAY}, planned_run(known))
+    found = decided_round(state, {"web-1": known["web-1"]})
+    assert (found["drain"], found["held"]["E1"]) == ([], "web-0, of another domain, is not in service")
+
+
+def test_it_stays_of_its_group_when_all_its_events_are_gone():
+    known = {host: undeclared(host, [reboot(0)]) for host in HOSTS}
+    later = {host: undeclared(host, [reboot(1)]) for host in HOSTS}
+    state = planned_run({**later, "web-0": AWAY}, planned_run(known))
+    assert set(_view.grouping_of(state["kept"]).group_of.values()) == {"the group of web-0"}
+
+
+def test_a_host_that_this_run_has_returned_and_somebody_else_drained_again_is_out():
+    events = [reboot(0), reboot(1)]
+    known = {host: undeclared(host, events) for host in HOSTS}
+    known["web-0"] = undeclared("web-0", events, drained("E0"))
+    state = planned_run(known)
+    order = {**_orders.returned("drained"), "drains": True}
+    back = {"web-0": {**known["web-0"], "restore_result": {"state": "restored"}}}
+    state, _calls, _others = _round_record.record(state, {"web-0": order}, None, back, 1, NOW + 1)
+    # Its last reading is older than its return.
+    assert decided_round(state, {"web-1": known["web-1"]})["drain"] == ["web-1"]
+    again = {**known, "web-0": undeclared("web-0", events, drained("E0", run="watch"))}
+    assert decided_round(planned_run(again, state), {"web-1": known["web-1"]})["drain"] == []
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_host_that_was_never_read_and_that_a_load_balancer_remembers_is_out(away):
+    record = {"machine": "lb", "host": "web-0", "events": ["E0"], "types": ["Reboot"], "run": "dead", "removal": ""}
+    known = {host: undeclared(host, [reboot(1)]) for host in HOSTS[1:]}
+    if away:
+        known["web-0"] = AWAY
+    mine = {"web-1": known["web-1"]}
+    found = decided_round(planned_run(known, records=[record]), mine)
+    assert (found["drain"], found["held"]["E1"]) == ([], "web-0, of another domain, is not in service")
+    # What is lost anyway holds nobody up, nor what the inventory does not have any more.
+    assert decided_round(planned_run(known, records=[{**record, "types": ["Preempt"]}]), mine)["drain"] == ["web-1"]
+    assert decided_round(planned_run(known, records=[{**record, "host": "old"}]), mine)["drain"] == ["web-1"]
+
+
+def test_of_a_host_that_the_inventory_puts_into_another_group_a_record_holds_nobody_up():
+    record = {"machine": "lb", "host": "db-0", "events": ["E0"], "types": ["Reboot"], "run": "dead", "removal": ""}
+    known = {host: undeclared(host, [reboot(1)]) for host in HOSTS}
+    state = planned_run(known, records=[record])
+    state["lease_of"]["db-0"] = "db"
+    assert decided_round(state, {"web-1": known["web-1"]})["drain"] == ["web-1"]
+
+
+# Notes of other runs at the lock hosts: which of them still count, and who removes them.
+
+
+def forgotten(notes, **more):
+    calls = decided([reboot(1)], ["web-1"], answers(notes=notes), **more)[2]["calls"]
+    return calls[0]["forget"] if calls else []
+
+
+@pytest.mark.parametrize("age", [-10, 0, 301, 600, 86400])
+def test_a_note_about_a_host_of_another_batch_counts_whatever_the_clock_of_its_run_says(age):
+    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[{**note("web-2"), "at": NOW - age}]))
+    assert (found["calls"], found["round"]["drain"]) == ([], [])
+    assert [one["host"] for one in run["notes"]] == ["web-2"]
+
+
+def test_it_is_removed_after_the_host_was_read_once_more():
+    run = a_run(events=[reboot(1)])
+    told = answers(notes=[{**note("web-2"), "at": NOW - 600}])
+    known = {"web-1": reading("web-1", [reboot(1)])}
+    for clock in (NOW, NOW - 50):
+        # Also where the own clock is set back in between.
+        assert _drain_decision.decide(run, known, wishes(), INVENTORY, told, clock)["calls"] == []
+    run = _run_plan.plan(run, {host: reading(host, [reboot(1)]) for host in HOSTS}, wishes(), INVENTORY, NOW - 50)
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW - 50)
+    assert (found["calls"][0]["forget"], found["round"]["drain"]) == (["web-2"], ["web-1"])
+    # Of another one this run hears only now.
+    newer = answers(notes=[{**note("web-2"), "at": NOW - 500}])
+    assert _drain_decision.decide(run, known, wishes(), INVENTORY, newer, NOW)["round"]["drain"] == []
+
+
+@pytest.mark.parametrize("run", ["a", "z"])
+def test_whoever_has_left_the_note(run):
+    assert forgotten([{**note("web-1"), "run": run}]) == ["web-1"]
+
+
+def test_a_note_of_its_own_a_run_leaves_alone_and_looks_at_the_next():
+    own = {**note("web-1"), "run": "r"}
+    assert forgotten([own]) == []
+    assert forgotten([{**note("web-0"), "run": "r", "at": NOW - 2}, {**note("web-1"), "at": NOW - 1}]) == ["web-1"]
+
+
+def test_two_notes_about_a_host_are_removed_as_one():
+    assert forgotten([note("web-1"), {**note("web-1"), "at": NOW - 1}]) == ["web-1"]
+
+
+def test_what_a_load_balancer_remembers_keeps_the_note():
+    record = {"host": "web-1", "events": ["E9"], "types": ["Reboot"], "run": "x", "machine": "lb", "removal": ""}
+    run = a_run(events=[reboot(1)], records=[record])
+    assert forgotten([note("web-1")], state=run) == []
+    run = a_run(events=[reboot(1)], records=[{**record, "host": "web-0"}])
+    assert forgotten([note("web-1")], state=run) == ["web-1"]
+
+
+def test_a_host_that_can_not_be_read_keeps_the_note():
+    run = a_run(events=[reboot(1)])
+    known = {"web-1": reading("web-1", [reboot(1)]), "web-2": {"maintenance_delivery_group": "set"}}
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
+    assert all("web-2" not in call["forget"] for call in found["calls"])
+
+
+def test_what_is_forgotten_does_not_count_and_the_rest_is_kept():
+    run = a_run(events=[reboot(1)])
+    told = answers(notes=[note("web-1"), note("web-2")])
+    known = {"web-1": reading("web-1", [reboot(1)])}
+    for _again in range(2):
+        _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW)
+        assert [(one["host"], one["heard_before_reading"]) for one in run["notes"]] == [("web-2", False)]
+
+
+# What other machines remember of hosts, and what it means that they remember, or can't be asked.
+
+CLUSTER = Cluster("localhost", "/k", "")
+OF_LB = {"host": "web-0", "events": ["E0"], "types": ["Redeploy"], "run_id": "x", "path": "/records/1.json"}
+KEPT = {"machine": "lb", "host": "web-0", "events": ["E0"], "types": ["Redeploy"], "run": "x"}
+
+
+def node(name, **kept):
+    return {"metadata": {"name": name, "annotations": {ANNOTATION: json.dumps(kept)}}}
+
+
+def test_what_nodes_remember_of_hosts():
+    nodes = [
+        node("n 0", host="web-0", run_id="x", events=["E0", 7], types=["Reboot"]),
+        {"metadata": {"name": "n1"}},
+        node("n2", host="web-2", run_id=5),
+    ]
+    answer = answer_of_cluster({"resources": nodes})
+    assert answer["unreadable"] == [f"annotation {ANNOTATION} of the node n1"]
+    first, second = answer["records"]
+    removal = f"kubectl annotate node 'n 0' {ANNOTATION}- && kubectl label node 'n 0' {ANNOTATION}-"
+    assert first == {
+        "machine": "The node n 0",
+        "host": "web-0",
+        "events": ["E0", "7"],
+        "types": ["Reboot"],
+        "run_id": "x",
+        "removal": removal,
+    }
+    assert (second["events"], second["types"], second["run_id"]) == ([], [], "5")
+
+
+@pytest.mark.parametrize(
+    ("result", "msg"),
+    [
+        ({"failed": True, "resources": [], "msg": "No."}, "No."),
+        ({"unreachable": True, "resources": []}, "no answer"),
+        ({"resources": "odd", "msg": "Odd."}, "Odd."),
+    ],
+)
+def test_a_cluster_that_could_not_be_asked_says_why(result, msg):
+    assert answer_of_cluster(result) == {"msg": msg}
+
+
+def test_records_of_machines_and_of_nodes():
+    of_a_node = {**OF_LB, "machine": "The node n0", "host": "web-1", "removal": "kubectl x"}
+    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}, CLUSTER: {"records": [of_a_node]}})
+    assert run["records"] == [
+        {**KEPT, "removal": "rm /records/1.json"},
+        {**KEPT, "machine": "The node n0", "host": "web-1", "removal": "kubectl x"},
+    ]
+    assert run["unasked"] == {}
+
+
+NEEDS = "lb, which a step of web-0 needs,"
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"records": [], "unreadable": []}, None),
+        ({"msg": "Timed out."}, f"{NEEDS} can't be asked for its records: Timed out"),
+        ({}, f"{NEEDS} can't be asked for its records: no answer"),
+        (None, f"{NEEDS} can't be asked for its records: no answer"),
+        ({"records": [], "unreadable": ["/a", "/b"]}, f"{NEEDS} has records that can't be read: /a, /b"),
+    ],
+)
+def test_whose_machine_can_not_be_asked(answer, why):
+    run = with_records(a_run(), {"web-0": [PLACE], "web-1": []}, {PLACE: answer} if answer is not None else {})
+    assert run["unasked"] == ({"web-0": why} if why else {})
+
+
+def test_of_two_machines_one_that_can_not_be_asked_is_enough():
+    other = RecordsPlace("lb-2", "/records")
+    good = {"records": [], "unreadable": []}
+    for places in ([PLACE, other], [other, PLACE]):
+        run = with_records(a_run(), {"web-0": places}, {PLACE: {"msg": "No"}, other: good})
+        assert run["unasked"] == {"web-0": f"{NEEDS} can't be asked for its records: No"}
+
+
+def test_what_is_remembered_of_hosts_that_the_inventory_no_longer_has():
+    assert _run_plan.leftovers(with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}})) == ["web-0"]
+    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB, {**OF_LB, "host": "old"}]}})
+    (told,) = foreign_records(run)
+    assert told.startswith("lb remembers that something is drained there for old, which the inventory no longer has. ")
+    assert told.endswith(": rm /records/1.json")
+
+
+@pytest.mark.parametrize(
+    ("events", "journal", "remembered"),
+    [
+        ([], None, ["web-0"]),
+        # It has an event: a wave takes care of it.
+        ([reboot(0)], None, []),
+        # Its journal knows.
+        ([], drained("E9", run="dead"), []),
+        # It still shows the event, which names others.
+        ([{**reboot(1), "id": "e0"}], None, []),
+        ([{**reboot(1), "id": "E7"}], None, ["web-0"]),
+    ],
+)
+def test_who_is_known_to_be_drained_only_elsewhere(events, journal, remembered):
+    known = {host: reading(host, []) for host in HOSTS}
+    known["web-0"] = reading("web-0", events, journal)
+    run = _run_plan.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    run = with_records(run, {}, {PLACE: {"records": [OF_LB]}})
+    assert remembered_only(run) == remembered
+
+
+def test_who_was_never_seen_shows_nothing():
+    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}})
+    run = {**run, "kept": {}}
+    assert remembered_only(run) == ["web-0"]
+    run["kept"] = {"web-0": {"shows": None}}
+    assert remembered_only(run) == ["web-0"]
