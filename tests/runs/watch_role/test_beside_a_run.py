@@ -70,25 +70,6 @@ def fleet_report(fleet, folder):
     return json.loads((folder / "maintenance-report.json").read_text())
 
 
-@pytest.mark.rest
-def test_before_a_wave_hosts_that_act_by_themselves_are_read_again(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=3) as fleet:
-        for host in fleet.domain_of:
-            folder = tmp_path / f"watch-{host}"
-            folder.mkdir()
-            (folder / "reflexes.json").write_text("{}")
-            fleet.host_vars[host]["watch_status_file"] = str(folder / "status.json")
-        fleet.event_of_domain("0")
-        ended = fleet.roll("-e", "__maintenance_reading_holds=0")
-        assert ended.code == 0, ended.output
-        assert fleet.approvals() == ["E0"]
-        sent = next(line["time"] for line in fleet.simulator.log() if line["method"] == "POST")
-        read = [line["vm"] for line in fleet.simulator.log() if line["method"] == "GET" and line["time"] < sent]
-    # Each for the plan, by two requests, and the others once more before each turn of the wave of web-0: a machine that
-    # is busy may need more than one.
-    assert all(read.count(host) >= 3 for host in ("web-1", "web-2")), read
-
-
 def test_a_run_takes_over_what_a_reflex_has_drained(tmp_path):
     with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_of_domain("0", notice=9000)
