@@ -9,7 +9,12 @@ of the collection knows Azure's field names. Pure: no I/O and no clock of its ow
 
 import json
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import BadJson, json_of
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import (
+    BadJson,
+    json_of,
+    visible,
+    visible_in,
+)
 from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso, timestamp
 
 # The api-version from which on the service shows a type at all; older ones hide the event.
@@ -85,7 +90,7 @@ def understand_document(data):
         raise BadReading("DocumentIncarnation in the event document is not a number: %r" % (incarnation,))
     number = whole_number(incarnation)
     return {
-        "document_incarnation": incarnation if number is None else number,
+        "document_incarnation": visible(incarnation) if number is None else number,
         "events": each_once([_event(raw, position) for position, raw in enumerate(data["Events"], start=1)]),
     }
 
@@ -137,18 +142,18 @@ def _event(raw, position):
         other["NotBefore"] = raw["NotBefore"]
     duration = whole_number(raw.get("DurationInSeconds"))
     event = {
-        "id": event_id,
+        "id": visible(event_id),
         "type": known_word(raw["EventType"]),
         "status": status,
         "source": known_word(raw["EventSource"]) if text_of(raw.get("EventSource")) else None,
         "resource_type": text_of(raw.get("ResourceType")),
-        "resources": [without_underscore(name) for name in resources],
+        "resources": [without_underscore(visible(name)) for name in resources],
         "not_before": None if due is None or status == "Started" else iso(due),
         "duration_seconds": duration if duration is not None and duration >= 0 else None,
         "description": text_of(raw.get("Description")) or "",
     }
     if other:
-        event["other_fields"] = other
+        event["other_fields"] = visible_in(other)
     return event
 
 
@@ -241,11 +246,11 @@ def without_underscore(name):
 
 
 def known_word(word):
-    return _KNOWN_WORDS.get(word.strip().lower(), word.strip())
+    return visible(_KNOWN_WORDS.get(word.strip().lower(), word.strip()))
 
 
 def text_of(value):
-    return None if value is None or value == "" else str(value)
+    return None if value is None or value == "" else visible(str(value))
 
 
 def whole_number(value):

@@ -93,6 +93,13 @@ class KeptFile:
             raise self._failed("written", error) from None
         if status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX:
             raise self.error("The folder of the %s, %s, can be written by everybody" % (self.name, self.folder))
+        if status.st_uid not in (0, os.geteuid()):
+            # Its owner could take away what says that this host is drained, whoever the file belongs to.
+            raise self.error(
+                "The folder of the %s, %s, belongs to user id %d. Set %s to a path in a folder that belongs to"
+                " root or to the user that this task runs as (%d)"
+                % (self.name, self.folder, status.st_uid, self.setting, os.geteuid())
+            )
 
     @contextlib.contextmanager
     def locked(self):

@@ -28,6 +28,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._document.events
     whole_number,
     without_underscore,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import visible, visible_in
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time, seconds_of
 
 __all__ = (
@@ -186,18 +187,18 @@ def _known_of_event(event: t.Any, position: int) -> dict[str, t.Any]:
     if not isinstance(resources, list) or not all(isinstance(name, str) for name in resources):
         raise BadReading(f"resources of event {event['id']} is not a list of VM names: {str(resources)[:120]}")
     known = {
-        "id": event["id"],
+        "id": visible(event["id"]),
         "type": known_word(event["type"]),
         "status": known_word(event["status"]),
         "source": text_of(event.get("source")),
         "resource_type": text_of(event.get("resource_type")),
-        "resources": [without_underscore(name) for name in resources],
+        "resources": [without_underscore(visible(name)) for name in resources],
         "not_before": _same_time(event["not_before"]) if isinstance(event.get("not_before"), str) else None,
         "duration_seconds": whole_number(event.get("duration_seconds")),
         "description": text_of(event.get("description")) or "",
     }
     if isinstance(event.get("other_fields"), dict):
-        known["other_fields"] = event["other_fields"]
+        known["other_fields"] = visible_in(event["other_fields"])
     return known
 
 

@@ -13,6 +13,7 @@ import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import visible
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import WORDS
 
 # Takes a value and returns it, or raises Unexpected.
@@ -35,8 +36,13 @@ def text(value: t.Any) -> str:
 
 
 def message(value: t.Any) -> str:
-    """A text for a person: cut, as nobody reads more."""
-    return text(value)[:LONGEST_MESSAGE]
+    """A text for a person: on one line, without what a terminal obeys, and cut, as nobody reads more."""
+    return str(visible(text(value)[:LONGEST_MESSAGE]))
+
+
+def words(value: t.Any) -> str:
+    """The same, as long as it is."""
+    return str(visible(text(value)))
 
 
 def flag(value: t.Any) -> bool:

@@ -23,7 +23,8 @@ import zlib
 from collections.abc import Callable, Collection
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Shape, checked
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import DEEPEST_DATA, Shape, checked
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.powershell import run_by_powershell
@@ -35,6 +36,11 @@ MARK = "--maintenance.azure--"
 BEGUN = "--maintenance.azure begins--"
 # A single argument of a command can be 128 KiB long.
 LONGEST_ARGUMENT = 100_000
+# What one host may answer. Thousands of records of a load balancer fit, and nothing that keeps the others waiting.
+LARGEST_ANSWER = 8 * 1024 * 1024
+MOST_PARTS, MOST_VALUES = 200_000, 500_000
+# Arguments of a step may be nested themselves.
+DEEPEST_ANSWER = 2 * DEEPEST_DATA
 OUR_PACKAGE = "ansible_collections.maintenance.azure.plugins.module_utils"
 # The modules are made in the order in which they need each other; the last one has the function that is called.
 LOADER = f"""
@@ -163,10 +169,11 @@ class HostHalf:
         found = re.search(f"{MARK}(.*){MARK}", result["stdout"], re.DOTALL)
         if found:
             try:
-                answer = json.loads(found.group(1))
+                # A service's documents are texts in it, whose parts count as well.
+                answer = json_of(found.group(1), LARGEST_ANSWER, MOST_PARTS, MOST_VALUES, DEEPEST_ANSWER)
                 # None would mean that nothing was done.
                 return [] if answer is None else answer
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 return {"failed": True, "msg": f"The host's answer can't be understood: {str(error)[:200]}"}
         if BEGUN not in result["stdout"]:
             # No Python, no shell as we know it: the module may find a way.

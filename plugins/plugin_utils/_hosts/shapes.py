@@ -18,6 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers i
     one_of,
     text,
     whole,
+    words,
 )
 
 _SHORT = maybe(message)
@@ -57,7 +58,7 @@ _EVENT = keyed(
         "not_before": _SHORT,
         "seconds_left": maybe(number),
         "duration_seconds": maybe(number),
-        "description": maybe(text),
+        "description": maybe(words),
         "affects_this_host": maybe(flag),
     },
 )

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kept_file
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     JournalError,
     JournalFile,
@@ -24,6 +25,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     begun,
     recorded,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import LeaseError, take
 from hypothesis import given
 from hypothesis import strategies as st
 from tools.pythons import find_pythons
@@ -177,6 +180,22 @@ def test_a_folder_for_everybody_is_refused(path):
     path.parent.chmod(0o777)
     with pytest.raises(JournalError, match="can be written by everybody"):
         begin(JournalFile(path))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("mode", [0o755, 0o1777])
+def test_a_folder_of_somebody_else_is_refused_for_whatever_is_kept_there(path, mode):
+    path.parent.mkdir()
+    os.chown(path.parent, 12345, 12345)
+    path.parent.chmod(mode)
+    with pytest.raises(JournalError, match=r"folder of the journal, .*, belongs to user id 12345.*drain_journal"):
+        begin(JournalFile(path))
+    me = dict.fromkeys(("run_id", "controller", "host", "process_start", "user", "note"), "x")
+    with pytest.raises(LeaseError, match=r"folder of the lock file, .*, belongs to user id 12345"):
+        take(str(path), {**me, "pid": 1}, 90)
+    with pytest.raises(StepError, match=r"folder of the record, .*, belongs to user id 12345"):
+        RecordFile(str(path.parent), {"acts_on": {}, "events": []}, "r1", predict_only=False).claimed(dict)
+    assert list(path.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(

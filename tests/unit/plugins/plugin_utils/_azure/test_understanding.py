@@ -10,7 +10,11 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import NotUnderstood, statuses_in
+from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import (
+    NotUnderstood,
+    statuses_in,
+    visible,
+)
 from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure import events as _events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import BadNotice, understand
@@ -122,6 +126,21 @@ def test_unknown_types_states_and_fields_are_kept():
     event = understood(EventType="Reimage", EventStatus="Paused", Impact={"score": 3})
     assert (event["type"], event["status"]) == ("Reimage", "Paused")
     assert event["other_fields"] == {"Impact": {"score": 3}}
+
+
+@given(st.text())
+def test_a_text_of_azure_has_nothing_that_a_terminal_obeys_whatever_way_it_comes(word):
+    odd = f"A{word}\x1b]0;x\x07\n\x9b\u202e"
+    seen = f"A{visible(word)}\\x1b]0;x\\x07\\n\\x9b\\u202e"
+    keys = ("EventId", "EventType", "Description", "EventSource", "ResourceType", "NotBefore")
+    event = understood(**dict.fromkeys(keys, odd), Resources=[odd], New={odd: [odd]})
+    assert (event["id"], event["description"], event["source"], event["resource_type"]) == (seen,) * 4
+    assert (event["type"], event["resources"]) == (seen, [seen])
+    assert event["other_fields"] == {"New": {seen: [seen]}, "NotBefore": seen}
+    assert visible(seen) == seen
+    document = json.dumps({"events": [{**event, "id": odd, "description": odd}], "read_at": "2026-11-16T00:00:00Z"})
+    assert _events.parse_saved(document, NOW)["events"][0]["description"] == seen
+    assert _events.parse_identity(json.dumps({"name": odd, "location": odd}))["location"] == seen
 
 
 def test_known_words_get_their_usual_case():

@@ -45,6 +45,16 @@ GOOD = {
     },
 }
 FORBIDDEN = ("add_host", "add_group", "ansible_facts", "ansible_stats", "_ansible_no_log", "invocation", "exception")
+SIGNS = [
+    ("\x1b[2J", "\\x1b[2J"),
+    ("\r\n", "\\r\\n"),
+    ("\x9b31m", "\\x9b31m"),
+    ("\u202e", "\\u202e"),
+    ("\u2066", "\\u2066"),
+    ("\u2028", "\\u2028"),
+    ("\ud800", "\\ud800"),
+    ("\u00e9\U0001f600\u00a0\\x1b", "\u00e9\U0001f600\u00a0\\x1b"),
+]
 KEYS = st.sampled_from(
     [*FORBIDDEN, "failed", "msg", "answers", "journal", "results", "held", "steps", "state", "events", "notes", "mark"]
 )
@@ -99,6 +109,30 @@ def test_whatever_is_said(answer):
 @pytest.mark.parametrize("odd", [10**400, float("inf"), float("nan"), True, "1"], ids=lambda odd: str(odd)[:5])
 def test_a_number_is_one_to_reckon_with(odd):
     assert "its answer.x is no number" in checked({"changed": True, "x": odd}, keyed({"x": number}))["msg"]
+
+
+@pytest.mark.parametrize("half", GOOD)
+@pytest.mark.parametrize(("sign", "seen"), SIGNS)
+def test_a_text_for_a_person_has_nothing_that_a_terminal_obeys(half, sign, seen):
+    def said(value):
+        """The texts of an answer, but for what is parsed again or goes back to the host."""
+        if isinstance(value, dict):
+            raw = ("body", "arguments", "before", "status", "state", "kind")
+            return [text for key, one in value.items() if key not in raw for text in said(one)]
+        return [text for one in value for text in said(one)] if isinstance(value, list) else [value]
+
+    def odd(value, key=""):
+        if isinstance(value, dict):
+            return {name: odd(one, name) for name, one in value.items()}
+        if isinstance(value, list):
+            return [odd(one) for one in value]
+        return f"a{sign}b" if isinstance(value, str) and key not in ("body", "status", "state") else value
+
+    answer = checked(odd(GOOD[half]), getattr(shapes, half))
+    texts = [one for one in said(answer) if isinstance(one, str)]
+    assert not answer.get("failed"), answer
+    assert set(texts) == {f"a{seen}b"}
+    assert checked({"failed": True, "msg": f"a{sign}b"}, text)["msg"] == f"a{seen}b"
 
 
 def test_a_complaint_says_where():
