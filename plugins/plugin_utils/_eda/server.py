@@ -25,6 +25,11 @@ MOST_CONNECTIONS_OF_ONE = 500
 # What requests that are not complete yet may take in all, and those from one address.
 MOST_BYTES = 32 * 1024 * 1024
 MOST_BYTES_OF_ONE = 8 * 1024 * 1024
+# The rest is kept for addresses from which a notice was taken: where there is a secret, they know it. One that was not
+# seen before has to have a single notice taken to get there.
+MOST_CONNECTIONS_OF_STRANGERS, MOST_CONNECTIONS_OF_A_STRANGER = 500, 100
+MOST_BYTES_OF_STRANGERS, MOST_BYTES_OF_A_STRANGER = 16 * 1024 * 1024, 4 * 1024 * 1024
+MOST_KNOWN = 10_000
 # What the machine takes from a connection before anybody has looked at it.
 UNSEEN_BYTES = 16 * 1024
 
@@ -56,6 +61,23 @@ class _Held:
             self._of[peer] = left
 
 
+class _Shares:
+    """Room for all, of which strangers get a share. Who is a stranger is told when something is added."""
+
+    def __init__(self, all_peers: _Held, strangers: _Held) -> None:
+        self._all_peers = all_peers
+        self._strangers = strangers
+
+    def add(self, peer: str, number: int, is_stranger: bool) -> bool:
+        has_share = self._strangers.add(peer, number) if is_stranger else True
+        return self._all_peers.add(peer, number) and has_share
+
+    def give_back(self, peer: str, number: int, is_stranger: bool) -> None:
+        self._all_peers.give_back(peer, number)
+        if is_stranger:
+            self._strangers.give_back(peer, number)
+
+
 class _Bad(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -66,8 +88,15 @@ class Server:
     def __init__(self, take: Take, refuse: Callable[[str, str], None]) -> None:
         self._take = take
         self._refuse = refuse
-        self._connections = _Held(MOST_CONNECTIONS, MOST_CONNECTIONS_OF_ONE)
-        self._bytes = _Held(MOST_BYTES, MOST_BYTES_OF_ONE)
+        self._connections = _Shares(
+            _Held(MOST_CONNECTIONS, MOST_CONNECTIONS_OF_ONE),
+            _Held(MOST_CONNECTIONS_OF_STRANGERS, MOST_CONNECTIONS_OF_A_STRANGER),
+        )
+        self._bytes = _Shares(
+            _Held(MOST_BYTES, MOST_BYTES_OF_ONE), _Held(MOST_BYTES_OF_STRANGERS, MOST_BYTES_OF_A_STRANGER)
+        )
+        # Addresses from which a notice was taken, that of the newest last.
+        self._known: dict[str, None] = {}
 
     async def start(self, host: str, port: int, certfile: str | None, keyfile: str | None) -> asyncio.Server:
         context = None
@@ -93,7 +122,11 @@ class Server:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ["?"])[0])
-        has_room = self._connections.add(peer, 1)
+        is_stranger = peer not in self._known
+        has_room = self._connections.add(peer, 1, is_stranger)
+        if not has_room:
+            # Who is turned away takes nobody's place.
+            self._connections.give_back(peer, 1, is_stranger)
         try:
             if has_room:
                 status = await asyncio.wait_for(self._answer(peer, reader, writer), LONGEST_REQUEST)
@@ -108,7 +141,8 @@ class Server:
             # Who is too slow for an answer needs none.
             pass
         finally:
-            self._connections.give_back(peer, 1)
+            if has_room:
+                self._connections.give_back(peer, 1, is_stranger)
             writer.close()
 
     async def _answer(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
@@ -117,7 +151,10 @@ class Server:
             length = _length(headers)
             if headers.get("expect", "").lower() == "100-continue":
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            return self._take(peer, headers, await self._body(peer, reader, length))
+            status = self._take(peer, headers, await self._body(peer, reader, length))
+            if status < http.HTTPStatus.MULTIPLE_CHOICES:
+                self._get_to_know(peer)
+            return status
         except asyncio.IncompleteReadError as error:
             # Who says nothing at all only wanted to know whether somebody is there.
             if error.partial:
@@ -133,9 +170,16 @@ class Server:
             _logger.debug("A notice could not be taken", exc_info=True)
             return 500
 
+    def _get_to_know(self, peer: str) -> None:
+        self._known.pop(peer, None)
+        self._known[peer] = None
+        if len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+
     async def _body(self, peer: str, reader: asyncio.StreamReader, length: int) -> bytes:
         parts: list[bytes] = []
         held = 0
+        is_stranger = peer not in self._known
         try:
             while held < length:
                 part = await reader.read(min(LARGEST_HEAD, length - held))
@@ -143,11 +187,11 @@ class Server:
                     raise _Bad(400, "the request ended early")
                 held += len(part)
                 parts.append(part)
-                if not self._bytes.add(peer, len(part)):
+                if not self._bytes.add(peer, len(part), is_stranger):
                     raise _Bad(503, "too much of what is not complete yet")
             return b"".join(parts)
         finally:
-            self._bytes.give_back(peer, held)
+            self._bytes.give_back(peer, held, is_stranger)
 
 
 async def _head(reader: asyncio.StreamReader) -> dict[str, str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import logging
 import socket
@@ -364,7 +365,7 @@ def test_who_has_no_secret_takes_no_more_memory_than_his_share():
         assert resident_kilobytes(process.pid) - before < 40_000
         for one in connections:
             one.close()
-        assert Watchers(port).tell("web-0", status()) == 204
+        wait_until(lambda: Watchers(port).tell("web-0", status()) == 204)
     finally:
         for one in connections:
             one.close()
@@ -388,11 +389,36 @@ def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
         for name in "aaaaabbbbcc":
             held.give_back(name, 1)
         assert [held.add("a", 1) for _number in range(4)] == [True] * 4
-        idle = [socket.create_connection(("127.0.0.1", source.port)) for _number in range(500)]
-        wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 503)
-        for one in idle:
-            one.close()
-        wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 204)
+        # As a stranger, and as one that knows the secret.
+        for most in (100, 500):
+            idle = [socket.create_connection(("127.0.0.1", source.port)) for _number in range(most)]
+            wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 503)
+            for one in idle:
+                one.close()
+            wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 204)
+
+
+def test_silent_machines_without_a_secret_keep_no_signed_notice_out():
+    """Two with as many connections as they get, and then as many as would take all that strangers have."""
+    with RunningSource(**{**QUICK, "host": "0.0.0.0"}) as source, contextlib.ExitStack() as idle:
+        known = Watchers(source.port)
+        assert known.tell("web-0", status()) == 204
+
+        def sit(machine, most):
+            for _number in range(most):
+                one = idle.enter_context(socket.socket())
+                one.bind((f"127.0.1.{machine}", 0))
+                one.connect(("127.0.0.1", source.port))
+
+        for machine in (1, 2):
+            # Of which the rest is turned away.
+            sit(machine, 500)
+        newcomer = http.client.HTTPConnection("127.0.0.1", source.port, source_address=("127.0.2.1", 0))
+        newcomer.request("POST", "/", b"")
+        assert newcomer.getresponse().status == 400
+        for machine in (3, 4, 5):
+            sit(machine, 100)
+        assert [known.tell("web-0", status()) for _number in range(15)] == [204] * 15
 
 
 def test_https(tmp_path):
