@@ -37,6 +37,8 @@ MIRROR := .build/ansible_collections/maintenance/azure
 # A process that has nothing left takes over from others.
 PYTEST := .venv/bin/python -m pytest -n $(UNIT_PROCESSES) --dist worksteal
 PYTEST_RUNS := .venv/bin/python -m pytest -n $(RUNS_PROCESSES) --dist worksteal
+# The sessions use what .venv has, instead of environments of their own with the same packages.
+NOX := .build/nox/bin/nox --no-venv
 # A virtual environment knows its path and its Python: another one needs another environment.
 VENV := .venv/made-$(shell printf %s "$(CURDIR) $(PYTHON)" | cksum | cut -d ' ' -f 1)
 
@@ -56,7 +58,7 @@ test-all: test test-rest checks ## Everything but the matrix, the fresh machine 
 	@echo "make test-all: all passed"
 
 .PHONY: checks
-checks: .venv/docs mirror ## lint, docs, importer and sanity, two at a time
+checks: .venv/docs .build/nox/made mirror ## lint, docs, importer and sanity, two at a time
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs importer sanity
 
 .PHONY: test-unit
@@ -77,8 +79,9 @@ test-steady: .venv/test mirror ## `make test` RUNS times (10), a line for each: 
 	@tests/tools/steady $(RUNS)
 
 .PHONY: test-matrix
-test-matrix: .venv/runtime mirror ## What `make test` runs, on every ansible-core that the Pythons here allow
-	.venv/bin/python tests/tools/matrix.py $(CORES)
+test-matrix: .venv/runtime .build/nox/made mirror ## What `make test` runs, on every ansible-core that the Pythons here allow
+	.build/nox/bin/nox \
+		$(if $(CORES),--error-on-missing-interpreters --session $(CORES:%=matrix-%),--no-error-on-missing-interpreters --tags matrix)
 
 # FRESH=demo tries less.
 .PHONY: test-fresh
@@ -90,6 +93,8 @@ test-fresh: lab-possible .venv/runtime ## `make test` on a fresh Debian with Pyt
 lint: .venv/lint mirror ## All lint-* targets, through pre-commit
 	.venv/bin/pre-commit run --all-files --color never
 
+# ruff, mypy, antsibull-docs and ansible-lint are not run by the sessions of antsibull-nox: without environments of their own,
+# which take minutes, these do nothing and succeed.
 .PHONY: lint-ruff
 lint-ruff: .venv/lint ## Style and format of the Python code
 	.venv/bin/ruff check .
@@ -112,6 +117,10 @@ lint-docs: .venv/lint mirror ## Changelog fragments, plugin and role documentati
 	cd $(MIRROR) && antsibull-changelog lint
 	cd $(MIRROR) && antsibull-docs lint-collection-docs --plugin-docs .
 
+.PHONY: lint-files
+lint-files: .build/nox/made ## Unwanted files, trailing spaces, the settings of antsibull-nox
+	$(NOX) --session extra-checks antsibull-nox-config
+
 .PHONY: docs
 docs: .venv/docs mirror ## The guides and a reference page for everything, as a web site in .build/docs/html
 	.venv/bin/python docs/site/build.py .build/docs
@@ -120,6 +129,7 @@ docs: .venv/docs mirror ## The guides and a reference page for everything, as a 
 lint-patterns: .venv/lint ## Patterns for AWX, by their published schema
 	.venv/bin/python tests/tools/check_patterns.py extensions/patterns .build/pattern-schema
 
+# Not by antsibull-nox, whose sessions for ansible-test need containers.
 ANSIBLE_TEST = PATH="$(CURDIR)/.venv/bin:$(CURDIR)/.build/pythons:$$PATH" ansible-test sanity --color no
 # The options of a module in PowerShell are asked of a PowerShell; without one all else is looked at.
 WITHOUT_POWERSHELL = $(if $(shell command -v pwsh),,--exclude plugins/modules/_windows_host.ps1)
@@ -136,9 +146,18 @@ sanity: .venv/runtime mirror ## ansible-test sanity, nothing ignored
 	cd $(MIRROR) && $(ANSIBLE_TEST) --skip-test validate-modules $(WITHOUT_ANALYZER) $(SANITY)
 	cd $(MIRROR) && $(ANSIBLE_TEST) --test validate-modules $(WITHOUT_POWERSHELL)
 
+# The session succeeds whatever galaxy-importer finds. That has ansible-lint look for collections one folder too deep, where
+# it finds no playbook of ours.
+INSTALLED = ANSIBLE_COLLECTIONS_PATH="$(CURDIR)/.build/importer/installed"
+PLAYBOOKS = $(patsubst playbooks/%.yml,-e "ERROR  *Failed to find maintenance.azure.% playbook.",$(wildcard playbooks/*.yml))
 .PHONY: importer
-importer: .venv/lint mirror ## Build, install and import the tarball as Galaxy does
-	.venv/bin/python tests/tools/check_tarball.py $(MIRROR) .build/importer
+importer: export GALAXY_IMPORTER_TMP_ROOT_DIR = $(CURDIR)/.build/importer
+importer: .venv/lint .build/nox/made mirror ## Build, install and import the tarball as Galaxy does
+	@rm -rf .build/importer && mkdir -p .build/importer
+	$(NOX) --session build-import-check > .build/importer/log; failed=$$?; cat .build/importer/log; exit $$failed
+	@! grep -E "^ *(ERROR|WARNING):" .build/importer/log | grep -v $(PLAYBOOKS)
+	$(INSTALLED) ansible-galaxy collection install --offline .build/nox/sessions/build-import-check/tmp/collection/maintenance-azure-*.tar.gz
+	$(INSTALLED) ansible-doc --metadata-dump maintenance.azure > .build/importer/documentation.json
 
 .PHONY: lab
 lab: lab-possible .venv/test mirror ## Real machines, load balancer, reboots and kills on this machine; as root, minutes
@@ -206,6 +225,12 @@ $(PIP_CONF): $(VENV)
 .build/rulebook/made: tests/requirements-rulebook.txt $(PIP_CONF)
 	.venv/bin/python -m venv .build/rulebook
 	.build/rulebook/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
+
+# galaxy-importer wants an attrs that is older than the one of nox.
+.build/nox/made: tests/requirements-nox.txt $(PIP_CONF)
+	.venv/bin/python -m venv .build/nox
+	.build/nox/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@
 
 .venv/runtime: $(PIP_CONF) requirements.txt

@@ -25,7 +25,6 @@ from lab.cgroups import Group
 from lab.machine import KEYS
 from lab.names import BALANCER, CLONE, LOGS, MACHINES, OUTSIDE, PREFIX, WEB, WORK, Place
 from lab.shell import run as run_here
-from tools import check_tarball
 
 HOME = WORK / "controller"
 IN_LAB = WORK / "in-lab"
@@ -54,8 +53,10 @@ def make_keys() -> None:
 def install() -> None:
     shutil.rmtree(HOME, ignore_errors=True)
     (HOME / ".ssh").mkdir(parents=True, mode=0o700)
-    tarball = check_tarball.build(CLONE / ".build/ansible_collections/maintenance/azure", HOME)
-    check_tarball.install(tarball, HOME)
+    collection = CLONE / ".build/ansible_collections/maintenance/azure"
+    run_here("ansible-galaxy", "collection", "build", collection, "--output-path", HOME, timeout=600)
+    installed = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(HOME / "installed")}
+    run_here("ansible-galaxy", "collection", "install", *HOME.glob("*.tar.gz"), "--offline", env=installed, timeout=600)
     known = [f"{place.address} {(KEYS / f'{place.name}.pub').read_text()}" for place in MACHINES]
     known_hosts = HOME / ".ssh/known_hosts"
     known_hosts.write_text("".join(known))
