@@ -175,9 +175,12 @@ lab-down: lab-possible $(VENV) ## Remove all that the lab runs, also after it wa
 lab-possible:
 	@HOME="$(USER_HOME)" PATH="$(USER_PATH)" $(PYTHON) tests/lab/requirements.py
 
+# The mirror under the name by which mutmut and the tests know it; mutmut writes its results there, too.
 .PHONY: mutants
-mutants: .venv/mutants ## Breaks of the decisions that no test notices; some minutes. Of others with ARGS="--of simulator", "--of pure --file _eda", "--of all"
-	nice .venv/bin/python tests/tools/mutants.py $(ARGS) .build/mutants
+mutants: .venv/mutants mirror ## Whether a test notices mutants of the decisions; some minutes. Of some with ARGS="*decide*"
+	@rm -rf .build/mutants && mkdir .build/mutants
+	@ln -s ../../pyproject.toml ../ansible_collections .build/mutants
+	cd .build/mutants && nice ../../.venv/bin/python ../../tests/tools/mutants.py $(ARGS)
 
 .PHONY: bench
 bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and nothing else should run meanwhile

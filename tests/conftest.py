@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # For `ansible-test units`, which reads no settings of ours; hence the markers below, too.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -20,6 +20,9 @@ from helpers.windows_host import WHICH
 AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", AT_ANY_SPEED, derandomize=True)
 settings.register_profile("random", AT_ANY_SPEED)
+# The same examples, but a mutant is shown by any of them, not by the smallest.
+ANY = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+settings.register_profile("mutants", AT_ANY_SPEED, derandomize=True, phases=ANY, report_multiple_bugs=False)
 settings.load_profile("same")
 
 

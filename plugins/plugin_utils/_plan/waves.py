@@ -76,7 +76,7 @@ def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent],
         variables = host_vars.get(host)
         update_domain = this_host.get("update_domain")
         zone = this_host.get("zone")
-        says_no_more = not zone and (variables is None or "maintenance_domain" not in variables)
+        says_no_more = not zone and "maintenance_domain" not in (variables or {})
         if says_no_more and isinstance(update_domain, str):
             # Or none, where it is blank.
             if update_domain not in by_update_domain:
@@ -178,7 +178,7 @@ def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | No
     if not known:
         # Nothing is known about who shares what with whom, so that nobody else may go along.
         known = [f"event {events[0].id}"]
-    elif len(found) > 1:
+    else:
         known.sort(key=natural)
         if None in found:
             known.append("no known domain")

@@ -34,6 +34,13 @@ def test_the_sender_stands_for_the_vm_that_it_was_just_told_wherever_it_is_in_th
     assert drained_vms(["a", "z"], host_vars, "m", {"vm_name": "M1", **SCOPE}, "M1") == ["a", "z"]
 
 
+def test_a_vm_of_the_same_name_in_another_resource_group_is_no_rival():
+    host_vars = {name: read("va") for name in ("a", "z")}
+    elsewhere = {**host_vars["z"]["maintenance_status"]["this_host"], "resource_group": "other"}
+    host_vars["z"] = {"maintenance_status": {"this_host": elsewhere, "events": []}}
+    assert drained_vms(["a", "z"], host_vars, "m", {"vm_name": "M1", **SCOPE}, "M1") == ["va"]
+
+
 def test_never_told_is_who_was_not_read_and_of_whom_the_inventory_says_not_enough():
     host_vars = {"a": {}, "b": read("b"), "c": SCOPE, "m": {}, "z": {"resource_group": "rg"}}
     assert never_told(["a", "b", "c", "m", "z"], host_vars, "m") == ["a", "z"]

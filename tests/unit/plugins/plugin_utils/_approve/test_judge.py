@@ -43,6 +43,13 @@ def test_who_does_not_show_the_event_is_not_ready_whether_drained_or_not():
         assert [refusal["uncovered"] for refusal in judgement.refused] == [["web-1"]]
 
 
+def test_an_event_that_is_not_in_every_journal_is_refused_and_the_hosts_are_named():
+    (refusal,) = judge_events([event("A", "vm")], None, "vm", ["vm"], unmarked={"a": ["web-1", "web-2"]}).refused
+    assert (refusal["id"], refusal["uncovered"]) == ("A", [])
+    assert refusal["reason"].startswith("Reboot A was not sent")
+    assert "web-1, web-2" in refusal["reason"]
+
+
 @pytest.mark.parametrize("kind", ["Freeze", "Reboot", "Unheard-of"])
 def test_only_a_deletion_must_be_approved_by_its_own_vm(kind):
     assert ids(judge_events([event("A", "web-1", kind=kind)], ["A"], "web-0", ["web-0", "web-1"]).approvable) == ["A"]
