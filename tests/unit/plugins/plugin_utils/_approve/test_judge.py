@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
     EventRecord,
@@ -43,11 +45,19 @@ def test_who_does_not_show_the_event_is_not_ready_whether_drained_or_not():
         assert [refusal["uncovered"] for refusal in judgement.refused] == [["web-1"]]
 
 
-def test_an_event_that_is_not_in_every_journal_is_refused_and_the_hosts_are_named():
-    (refusal,) = judge_events([event("A", "vm")], None, "vm", ["vm"], unmarked={"a": ["web-1", "web-2"]}).refused
-    assert (refusal["id"], refusal["uncovered"]) == ("A", [])
-    assert refusal["reason"].startswith("Reboot A was not sent")
-    assert "web-1, web-2" in refusal["reason"]
+@pytest.mark.parametrize(
+    ("resources", "kind", "unmarked", "uncovered", "reason"),
+    [
+        (["vm"], "Reboot", {"a": ["web-1", "web-2"]}, [], "Reboot A was not sent: .* of web-1, web-2 "),
+        (["vm", "db"], "Reboot", {}, ["db"], "Reboot A also touches db, not among the drained hosts"),
+        (["web-0"], "Terminate", {}, [], "Terminate A is for web-0: each VM approves its own"),
+    ],
+)
+def test_why_an_event_is_refused(resources, kind, unmarked, uncovered, reason):
+    one = event("A", *resources, kind=kind)
+    (refusal,) = judge_events([one], ["A"], "vm", ["vm", "web-0"], unmarked=unmarked).refused
+    assert (refusal["id"], refusal["uncovered"]) == ("A", uncovered)
+    assert re.match(reason, refusal["reason"])
 
 
 @pytest.mark.parametrize("kind", ["Freeze", "Reboot", "Unheard-of"])
