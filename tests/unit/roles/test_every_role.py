@@ -1,13 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every role says what it takes, and takes what it says."""
+"""Every role says what it takes and knows the others by what they document; no two of their files are the same."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 import yaml
 from helpers import ROOT
+
+# Every role says what it takes, and takes what it says.
 
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if (path / "meta").is_dir())
 
@@ -47,3 +51,58 @@ def test_files_in_folders_are_included_by_their_whole_path(role):
         if "_tasks: " in line and '_tasks: "{{' not in line
     ]
     assert named == []
+
+
+# Roles know each other by name and by what they document, and no two of their files are the same.
+
+FOLDER = ROOT / "roles"
+NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "meta").is_dir())
+PUBLIC = {"approve", "drain", "restore", "simulator", "watch"}
+FILES = sorted(FOLDER.rglob("*.yml"))
+INTERNAL = "[INTERNAL] "
+# What a file brings in, as it is written: `include_tasks: failed.yml`.
+BROUGHT_IN = re.compile(r"(?:include_tasks|import_tasks|include_vars|(?<!_)file|tasks_from|vars_files):\s+(\S.*)")
+PRIVATE = re.compile(r"\b__([a-z]+)_\w+")
+
+
+def relative(path):
+    return str(path.relative_to(FOLDER))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_public_role_says_so(name):
+    told = yaml.safe_load((FOLDER / name / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    spec = told["argument_specs"]["main"]
+    title = next(
+        line for line in (FOLDER / name / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("# ")
+    )
+    said = [spec["short_description"], spec["description"][0], title.removeprefix("# ")]
+    assert [text.startswith(INTERNAL) for text in said] == [name not in PUBLIC] * 3
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_no_file_of_another_role_is_brought_in_by_its_path(path):
+    for brought in BROUGHT_IN.findall(path.read_text(encoding="utf-8")):
+        assert ".." not in brought
+        # Its own, by their whole path.
+        assert "role_path" not in brought.replace("{{ role_path }}/tasks/", "")
+        assert not brought.strip("\"'").startswith(("/", *(f"{name}/tasks" for name in NAMES)))
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_no_private_variable_of_another_role_is_read(path):
+    own = path.relative_to(FOLDER).parts[0]
+    assert set(PRIVATE.findall(path.read_text(encoding="utf-8"))) & {*NAMES} <= {own}
+
+
+def test_no_two_task_files_differ_in_their_names_alone():
+    seen = {}
+    for path in FILES:
+        if "tasks" in path.relative_to(FOLDER).parts:
+            text = "\n".join(
+                line
+                for line in path.read_text(encoding="utf-8").splitlines()
+                if not re.match(r"\s*(- name: |#|---)", line)
+            )
+            seen.setdefault(text, []).append(relative(path))
+    assert [paths for paths in seen.values() if len(paths) > 1] == []

@@ -52,7 +52,7 @@ def test_the_host_half_runs(version, simulator, host_path):
         env={**os.environ, "PYTHONPATH": str(host_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr

@@ -258,10 +258,7 @@ def test_the_document_of_the_newest_version_and_the_number_of_fields_of_each(clo
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [
-        *((kind, "_web-0") for kind in ("availability_set", "scale_set", "standalone", None)),
-        ("cloud_service", "web-0"),
-    ],
+    [*((kind, "_web-0") for kind in ("availability_set", "scale_set", "standalone", None)), ("cloud_service", "web-0")],
 )
 def test_names_in_the_preview(clock, kind, name):
     event = scheduled(scope=types.SimpleNamespace(name="x", group=kind and types.SimpleNamespace(kind=kind)))

@@ -78,7 +78,7 @@ def test_under_every_python(version, tmp_path):
             env={**os.environ, "PYTHONPATH": str(tmp_path)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         methods = {line["method"] for line in simulator.log()}

@@ -1,35 +1,51 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal: what is in it, that it is whole or not there, and that nobody else's is believed."""
+"""The journal: whole or not there, nobody else's is believed; the lock of a step; approvals that were confirmed."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import confirmed as _confirmed
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, kept_file, step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kept_file
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import owned as _owned
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_lock as _step_lock
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Refused
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     JournalError,
     JournalFile,
     all_drained,
     begun,
+    marked,
     recorded,
+    utc_now,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock, StillLocked
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_order import carried_out
 from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import LeaseError, take
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
+from helpers.waiting import PATIENCE
+from helpers.watcher_process import installed
 from hypothesis import given
 from hypothesis import strategies as st
 from tools.pythons import find_pythons
+
+# The journal: what is in it, that it is whole or not there, and that nobody else's is believed.
 
 EVENT = {"id": "A1", "type": "Reboot"}
 
@@ -290,7 +306,7 @@ def test_a_writer_that_is_killed_leaves_the_old_one(path):
     journal = JournalFile(path)
     begin(journal)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    killed = subprocess.run([sys.executable, "-c", KILLED, path], env=environment, check=False, timeout=30)
+    killed = subprocess.run([sys.executable, "-c", KILLED, path], env=environment, check=False, timeout=300)
     assert killed.returncode == -9
     assert journal.read()["steps"] == []
     write(journal, step(1, "started"))
@@ -327,7 +343,220 @@ def test_every_python(version, path, tmp_path):
         env={**os.environ, "PYTHONPATH": str(tmp_path / "host")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr
+
+
+# The lock of a step: who takes a journal over waits for the end of the step that is done, in a run or without one.
+
+HOLDER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock
+with StepLock(sys.argv[2]).held(0):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = JournalFile(str(tmp_path / "journal.json"))
+    journal.change(lambda data: begun(data, [{"id": "E1"}], "watcher of web-0", "b", "2026-11-16T00:00:00Z"))
+    return journal
+
+
+@pytest.fixture
+def holder(tmp_path, journal):
+    """Another process that is in the middle of a step, until its input ends."""
+    program = installed(tmp_path / "program").with_name("lib")
+    command = [sys.executable, "-S", "-c", HOLDER, str(program), journal.path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+def files_beside(journal):
+    return sorted(path.name for path in Path(journal.path).parent.iterdir() if path.name != "program")
+
+
+def test_one_at_a_time_and_nothing_is_left_behind(journal):
+    lock = StepLock(journal.path)
+    with lock.held(0), pytest.raises(StillLocked), StepLock(journal.path).held(0.1):
+        pass
+    assert files_beside(journal) == ["journal.json"]
+    with lock.held(0):
+        pass
+
+
+def test_it_goes_with_the_process_that_has_it(journal, holder):
+    with pytest.raises(StillLocked), StepLock(journal.path).held(0):
+        pass
+    holder.send_signal(signal.SIGKILL)
+    with StepLock(journal.path).held(PATIENCE):
+        pass
+
+
+def test_many_threads_never_meet(journal):
+    inside, worst = [], []
+
+    def go():
+        for _turn in range(20):
+            with StepLock(journal.path).held(PATIENCE):
+                inside.append(1)
+                worst.append(len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=go) for _number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(worst) == 1
+    assert len(worst) == 120
+
+
+@pytest.mark.parametrize("direction", ["drain", "restore"])
+def test_a_run_waits_for_the_step_and_then_takes_over(journal, holder, direction, monkeypatch):
+    waits, pause = threading.Event(), time.sleep
+    monkeypatch.setattr(_step_lock.time, "sleep", lambda seconds: (waits.set(), pause(seconds)))
+    opened = {"events": [{"id": "E1"}], "expected": []}
+    order = {"perform": "steps", "journal": journal.path, "run_id": "r1", "timeout": 60, "direction": direction}
+    results = []
+    run = threading.Thread(target=lambda: results.append(carried_out({**order, "open": opened, "orders": []}, False)))
+    run.start()
+    assert waits.wait(PATIENCE)
+    assert journal.read()["run_id"] == "watcher of web-0"
+    holder.stdin.close()
+    run.join(PATIENCE)
+    assert results[0]["journal"]["run_id"] == "r1"
+    assert journal.read()["run_id"] == "r1"
+
+
+def test_in_a_run_that_is_refused_after_a_while_as_worked_on(journal, holder, monkeypatch):
+    monkeypatch.setattr(_owned, "SECONDS_FOR_THE_STEP_IN_A_RUN", 0.1)
+    fence = {"boot_id": None, "seconds": None, "owner": "watcher of web-0"}
+    with pytest.raises(Refused) as refused:
+        OwnedJournal(journal, "r1", fence).take(lambda data: data, may_be_old=True)
+    assert refused.value.word == "worked_on"
+    assert json.loads((journal.file.read()).decode())["run_id"] == "watcher of web-0"
+
+
+def test_its_own_journal_is_not_waited_for(journal, holder):
+    owned = OwnedJournal(journal, "watcher of web-0")
+    assert owned.take(lambda data: dict(data, state="restoring"))["state"] == "restoring"
+
+
+# An approval that has come to something is told once, by the host that has sent it, along with its return.
+
+STARTED = {"shown": "Started", "at": "2026-11-16T00:20:40Z", "incarnation": 8}
+MARKS = [{"event": "E0", "hosts": ["web", "db"], "at": 5.0}, {"event": "E1", "hosts": ["web"], "at": 7.0}]
+
+
+class Web:
+    """A host that a run has drained, and from which it has sent the approval of E0 but not that of E1."""
+
+    def __init__(self, folder):
+        self.journal, self.record = JournalFile(str(folder / "journal.json")), folder / "audit.jsonl"
+        step = {"number": 1, "kind": "command", "arguments": {"restore": ["true"]}, "status": "done"}
+        self.journal.change(lambda data: begun(data, [{"id": "E0"}], "r1", host_clock.boot_id(), utc_now()))
+        self.journal.change(lambda data: recorded(data, [step], utc_now()))
+        self.journal.change(lambda data: marked(marked(data, MARKS[:1], about_to_send=True), MARKS[1:]))
+
+    def give_back(self, effects, check_mode=False, fails=False):
+        command = "false" if fails else "true"
+        step = {"number": 1, "kind": "command", "arguments": {"restore": [command]}, "before": {}}
+        order = {
+            "perform": "steps",
+            "direction": "restore",
+            "timeout": 30,
+            "journal": self.journal.path,
+            "run_id": "r1",
+            "orders": [{"perform": "step", "step": step, "finished": [], "final": "closed"}],
+            "audit": {"file": str(self.record), "run_id": "r1", "host": "web"},
+            "open": {"expected": (self.journal.read() or {}).get("steps"), "fence": None, "effects": effects},
+        }
+        return step_order.carried_out(order, check_mode)
+
+    def told(self):
+        lines = self.record.read_text().splitlines() if self.record.exists() else []
+        return [line for line in map(json.loads, lines) if line["what"] == "approval confirmed"]
+
+
+@pytest.fixture
+def web(tmp_path, proc):
+    return Web(tmp_path)
+
+
+def test_it_is_told_before_the_host_is_in_service(web):
+    web.give_back({"e0 ": STARTED, "E1": STARTED, "E9": STARTED})
+    (line,) = web.told()
+    assert (line["event"], line["shown"], line["seen_at"]) == ("E0", "Started", "2026-11-16T00:20:40Z")
+    assert (line["incarnation"], line["sent_at"], line["by"]) == (8, "1970-01-01T00:00:05Z", "run r1")
+    assert [json.loads(one)["what"] for one in web.record.read_text().splitlines()] == [
+        "approval confirmed",
+        "returned to service",
+    ]
+
+
+def test_it_is_told_once_also_where_the_return_is_tried_again(web):
+    assert web.give_back({"E0": STARTED}, fails=True)["results"][-1]["failed"]
+    assert len(web.told()) == 1
+    web.give_back({"E0": {**STARTED, "shown": "gone"}})
+    assert len(web.told()) == 1
+    assert web.journal.read() is None
+
+
+@pytest.mark.parametrize("effects", [None, {}, {"E1": STARTED}])
+def test_nothing_is_told_of_what_was_not_seen_or_not_sent_from_here(web, effects):
+    web.give_back(effects)
+    assert web.told() == []
+
+
+def test_nothing_is_told_in_check_mode(web):
+    web.give_back({"E0": STARTED}, check_mode=True)
+    assert web.told() == []
+    assert not any(mark.get("confirmed") for mark in web.journal.read()["marks"])
+
+
+def test_one_that_another_host_sends_again_was_sent_from_here_all_the_same(web):
+    web.journal.change(lambda data: marked(data, [{**MARKS[0], "at": 90.0}]))
+    web.give_back({"E0": STARTED})
+    assert [line["sent_at"] for line in web.told()] == ["1970-01-01T00:01:30Z"]
+
+
+@pytest.mark.parametrize("at", ["soon", None, 1e300, float("nan")])
+def test_a_mark_that_is_damaged_has_no_time(web, at):
+    data = web.journal.read()
+    data["marks"][0]["at"] = at
+    (told,) = _confirmed.newly_confirmed(data, {"E0": STARTED})
+    assert told["sent_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("events", "shown"),
+    [
+        ([{"id": "e0", "status": "Started"}, {"id": "E1", "status": "Scheduled"}], {"E0": "Started"}),
+        ([{"id": "E1", "status": "Scheduled"}], {"E0": "gone"}),
+        ([], {"E0": "gone", "E1": "gone"}),
+        ([{"id": "E0", "status": "Scheduled"}, {"id": "E1", "status": "Scheduled"}], {}),
+    ],
+)
+def test_what_an_earlier_run_has_sent_is_confirmed_by_a_reading(events, shown):
+    status = {"journal": {"marks": MARKS}, "events": events, "read_at": "now", "document_incarnation": 4}
+    seen = effects_seen(None, status)
+    assert {event: one["shown"] for event, one in seen.items()} == shown
+    assert all((one["at"], one["incarnation"]) == ("now", 4) for one in seen.values())
+
+
+def test_what_was_waited_for_goes_before_a_reading():
+    status = {"journal": {"marks": MARKS}, "events": [], "read_at": "now", "document_incarnation": 4}
+    assert effects_seen({"effects": {"E0": STARTED}}, status)["E0"] == STARTED
+
+
+@pytest.mark.parametrize("status", [None, "x", {}, {"journal": None}, {"journal": {"marks": MARKS}}, {"events": []}])
+def test_without_a_good_reading_nothing_is_confirmed(status):
+    assert effects_seen({"effects": None}, status) == {}

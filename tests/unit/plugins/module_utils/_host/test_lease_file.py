@@ -61,12 +61,12 @@ if __name__ == "__main__":
         if i % 3:
             dead = i % 3 == 2
             lease_file.take(path(i), owner("old"), 600 if dead else 0.001, moment=None if dead else long_ago)
-    barrier = fork.Barrier(2, timeout=30)
+    barrier = fork.Barrier(2, timeout=90)
     queue = fork.Queue()
     racers = [fork.Process(target=lambda name=name: queue.put(run(name, barrier))) for name in "ab"]
     for process in racers:
         process.start()
-    both = [queue.get(timeout=50), queue.get(timeout=50)]
+    both = [queue.get(timeout=120), queue.get(timeout=120)]
     for process in racers:
         process.join()
     assert [process.exitcode for process in racers] == [0, 0]
@@ -87,7 +87,7 @@ def kept(path):
 @pytest.mark.parametrize("version", [v for v in find_pythons() if int(v.split(".")[1]) >= 6])
 def test_of_two_at_the_same_instant_exactly_one_wins(version, tmp_path):
     command = [find_pythons()[version], "-B", "-c", RACE, str(ansible_run.MIRROR), str(tmp_path)]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode == 0, process.stderr
 
 
@@ -445,7 +445,7 @@ def test_a_kill_between_write_and_rename_changes_nothing(path, first):
         release(path, owner(first))
     process = FORK.Process(target=_killed_before_the_rename, args=(path,))
     process.start()
-    process.join(30)
+    process.join(300)
     assert process.exitcode == -signal.SIGKILL
     assert len(list(Path(path).parent.iterdir())) == (2 if first else 1)
     answer = take(path, owner("two"), 90)

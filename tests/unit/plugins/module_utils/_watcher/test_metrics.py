@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metrics as node_exporter reads them, and the alert rules that are made for them."""
+"""Metrics and alert rules as they are read; the audit file on a disk that is full."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 import yaml
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
 from helpers.network import free_port
 from helpers.simulator_process import Simulator, ask
 from helpers.waiting import wait_until
 from helpers.watcher_process import ROOT, Watcher
+
+# The metrics as node_exporter reads them, and the alert rules that are made for them.
 
 OBSERVABILITY = ROOT / "extensions" / "observability"
 LINE = re.compile(r'(azure_maintenance_\w+)(\{type="[^\n]*",status="[^\n]*"\})? (-?[0-9.e+]+)')
@@ -86,8 +90,7 @@ def test_the_dashboard_uses_metrics_that_there_are():
 
 
 @pytest.mark.skipif(
-    not shutil.which("prometheus-node-exporter"),
-    reason="needs prometheus-node-exporter, of the package of that name",
+    not shutil.which("prometheus-node-exporter"), reason="needs prometheus-node-exporter, of the package of that name"
 )
 def test_node_exporter_serves_them(tmp_path):
     port = free_port("127.0.0.1")
@@ -123,3 +126,32 @@ def test_node_exporter_serves_them(tmp_path):
 def test_the_alerts_do_what_they_say():
     for words in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts_test.yml"]):
         subprocess.run(["promtool", *words], cwd=OBSERVABILITY, check=True)
+
+
+# The record of a host on a disk that is full: a line is there as a whole or not at all, and never part of another.
+
+# What a disk that fills up in a line is like: so many bytes, and no more.
+FULL = """
+import resource, signal, sys
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+print(audit.write(sys.argv[2], "approved", 0, event="y" * 50))
+"""
+
+
+@pytest.mark.parametrize("room", [0, 1, 20])
+def test_a_line_that_was_cut_off_is_told_and_the_next_begins_anew(tmp_path, pytestconfig, room):
+    path = tmp_path / "audit.jsonl"
+    assert audit.write(str(path), "drained", 0, event="x")
+    command = [sys.executable, "-c", FULL, str(pytestconfig.rootpath / ".build"), str(path)]
+    command.append(str(path.stat().st_size + room))
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
+    assert audit.write(str(path), "returned to service", 0, event="z")
+    assert audit.write(str(path), "drained", 0, event="x")
+    lines = path.read_text().splitlines()
+    whole = [line for line in lines if line.endswith("}")]
+    assert [json.loads(line)["what"] for line in whole] == ["drained", "returned to service", "drained"]
+    assert len(lines) - len(whole) == (room > 0)
+    assert "" not in lines

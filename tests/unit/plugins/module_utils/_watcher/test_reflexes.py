@@ -13,7 +13,6 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import seconds as host_seconds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
     JournalFile,
     all_drained,
@@ -75,8 +74,23 @@ class Host:
     def stop(self):
         if self.watcher.process:
             self.watcher.kill()
+        self.kill_reflexes()
+
+    def kill_reflexes(self):
         for pid in self.watcher.reflex_pids():
             os.kill(pid, signal.SIGKILL)
+
+    def leave_a_mark(self, seconds):
+        """The mark of a run that counts for so long, or that ended so long ago."""
+        mark = self.watcher.folder / "run.json"
+        mark.write_text(json.dumps({"run_id": "r", "until": time.time() + seconds}))
+        return mark
+
+    def change_settings(self, **changes):
+        path = self.watcher.folder / "reflex_settings.json"
+        new = path.with_name("new")
+        new.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+        new.rename(path)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +104,14 @@ def shared_simulator():
 def simulator(shared_simulator):
     shared_simulator.reset()
     return shared_simulator
+
+
+@pytest.fixture
+def probe(tmp_path, simulator):
+    """What makes the steps of the host of the test, before that is started."""
+    made = Host(tmp_path / "x", simulator, "web-0")
+    made.deeds = tmp_path / "web-0" / "deeds"
+    return made
 
 
 @pytest.fixture
@@ -198,18 +220,17 @@ def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_
 
 def test_while_a_run_is_there_it_comes_first(simulator, host):
     web = host()
-    mark = web.watcher.folder / "run.json"
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    web.leave_a_mark(90)
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     web.watcher.let_reflexes_look()
     assert web.done() == []
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() - 1}))
+    web.leave_a_mark(-1)
     wait_until(lambda: len(web.done()) == 2)
 
 
 def test_what_vanishes_is_drained_at_once_and_not_brought_back_in_the_same_boot(simulator, host):
     web = host(reflex=[{"type": "Preempt", "action": "drain"}])
-    (web.watcher.folder / "run.json").write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    web.leave_a_mark(90)
     simulator.add_event(id="B1", type="Reboot", resources=["web-1"], notice=900)
     simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
     wait_until(lambda: len(web.done()) == 2)
@@ -218,9 +239,7 @@ def test_what_vanishes_is_drained_at_once_and_not_brought_back_in_the_same_boot(
     assert web.done() == ["drain a", "drain b"]
 
 
-def test_it_stops_before_what_others_must_do_and_says_so(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_it_stops_before_what_others_must_do_and_says_so(simulator, host, probe):
     steps = [
         probe.step(1, "a"),
         {"number": 2, "kind": "load_balancer", "left": "step 2 (load_balancer) is done on lb1"},
@@ -248,9 +267,7 @@ def test_what_of_the_event_is_filled_in_is_a_word_of_its_own(simulator, host, tm
     assert web.done() == ["Reboot"]
 
 
-def test_killed_in_a_step_it_goes_on_and_does_nothing_twice_that_was_done(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_killed_in_a_step_it_goes_on_and_does_nothing_twice_that_was_done(simulator, host, probe):
     web = host(steps=[probe.step(1, "a"), probe.gated_step(2, "slow"), probe.step(3, "c")])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900, dwell=3600)
     web.wait_for_the_gate()
@@ -282,9 +299,7 @@ def test_a_step_that_fails_keeps_the_event_from_being_approved_and_is_tried_agai
     simulator.wait_for("A1", "Started", PATIENCE)
 
 
-def test_reflexes_that_were_killed_alone_are_started_again(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_reflexes_that_were_killed_alone_are_started_again(simulator, host, probe):
     steps = [probe.step(1, "a"), probe.gated_step(2, "slow")]
     web = host(steps=steps, reflex=[{"action": "drain"}], watched=False)
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
@@ -293,8 +308,7 @@ def test_reflexes_that_were_killed_alone_are_started_again(simulator, host, tmp_
     starter = ReflexStarter(json.loads(web.watcher.config.read_text()), str(web.watcher.program), clock=lambda: now[0])
     starter.go_on(is_new=True, is_pending=True)
     web.wait_for_the_gate()
-    for pid in web.watcher.reflex_pids():
-        os.kill(pid, signal.SIGKILL)
+    web.kill_reflexes()
     wait_until(lambda: not web.watcher.reflex_pids())
     now[0] = SECONDS_BETWEEN_REMINDERS - 0.1
     starter.go_on(is_new=False, is_pending=True)
@@ -312,14 +326,11 @@ def test_reflexes_that_were_killed_alone_are_started_again(simulator, host, tmp_
     assert web.done().count("drain a") == 1
 
 
-def test_a_run_that_comes_in_the_middle_of_a_drain_takes_over_between_two_steps(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_a_run_that_comes_in_the_middle_of_a_drain_takes_over_between_two_steps(simulator, host, probe):
     web = host(steps=[probe.gated_step(1, "slow"), probe.step(2, "b")])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     web.wait_for_the_gate()
-    mark = web.watcher.folder / "run.json"
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    web.leave_a_mark(90)
     journal = JournalFile(str(web.watcher.journal))
     taken = []
     run = threading.Thread(
@@ -349,11 +360,10 @@ def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_p
     a_runs_journal(
         web, web.step(1, "a"), {"number": 2, "kind": "load_balancer", "arguments": balancer}, web.step(3, "c")
     )
-    mark = web.watcher.folder / "run.json"
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() - 200}))
+    web.leave_a_mark(-200)
     web.watcher.let_reflexes_look()
     assert web.done() == []
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() - SECONDS_GONE - 1}))
+    web.leave_a_mark(-SECONDS_GONE - 1)
     web.watcher.let_reflexes_look()
     status = web.watcher.wait_for(lambda status: status["watcher"]["left_for_a_run"])
     assert status["watcher"]["left_for_a_run"] == ["step 2 (load_balancer) is to be undone"]
@@ -371,33 +381,16 @@ def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_p
     assert kinds == [(1, "command", "done"), (2, "load_balancer", "started"), (3, "command", "done")]
 
 
-@pytest.mark.parametrize("drained_by", ["hand", "a run"])
-def test_what_was_never_ours_is_not_returned(simulator, host, drained_by):
-    web = host(watched=False)
-    events = () if drained_by == "hand" else ({"id": "A1", "type": "Reboot"},)
-    a_runs_journal(web, web.step(1, "a"), digest="", events=events)
-    gone = {"boot_id": boot_id(), "seconds": host_seconds() - SECONDS_GONE - 1}
-    memory = web.watcher.journal.with_name("reflex_memory.json")
-    memory.write_text(json.dumps({**json.loads(memory.read_text()), "gone": gone}))
-    web.watcher.start()
-    web.watcher.wait_for(lambda status: status["watcher"]["drained"])
-    web.watcher.let_reflexes_look()
-    assert (web.done(), web.journal()["run_id"]) == ([], "r")
-
-
 BALANCER = {"kind": "load_balancer", "left": "step 3 (load_balancer) is done on lb1", "number": 3}
 AWAY = [{"type": ["Preempt", "Terminate"], "action": "drain", "past_others": True}, {"action": "drain"}]
 
 
 @pytest.mark.parametrize("kind", ["Preempt", "Reboot"])
-def test_killed_in_a_drain_with_something_for_others_it_goes_on(simulator, host, tmp_path, kind):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_killed_in_a_drain_with_something_for_others_it_goes_on(simulator, host, probe, kind):
     web = host(steps=[probe.step(1, "a"), probe.gated_step(2, "slow"), BALANCER, probe.step(4, "d")], reflex=AWAY)
     simulator.add_event(id="A1", type=kind, resources=["web-0"], notice=900)
     web.wait_for_the_gate()
-    for pid in web.watcher.reflex_pids():
-        os.kill(pid, signal.SIGKILL)
+    web.kill_reflexes()
     web.open_the_gate()
     wait_until(lambda: (web.journal() or {}).get("own_steps_done"))
     assert web.done().count("drain a") == 1
@@ -407,25 +400,11 @@ def test_killed_in_a_drain_with_something_for_others_it_goes_on(simulator, host,
     assert len(web.done()) == done
 
 
-def test_a_step_that_fails_before_something_for_others_is_tried_again(simulator, host, tmp_path):
-    gate = tmp_path / "gate"
-    step = {"number": 1, "kind": "command", "arguments": {"drain": ["test", "-e", str(gate)]}}
-    web = host(steps=[step, BALANCER], reflex=AWAY)
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    wait_until(lambda: any(entry["what"] == "step failed" for entry in web.watcher.record()))
-    gate.touch()
-    web.watcher.let_reflexes_look()
-    wait_until(lambda: web.journal()["steps"][0]["status"] == "done")
-
-
-def test_a_run_that_came_and_left_again_leaves_nothing_half_done(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_a_run_that_came_and_left_again_leaves_nothing_half_done(simulator, host, probe):
     web = host(steps=[probe.gated_step(1, "slow"), probe.step(2, "b"), BALANCER], reflex=AWAY)
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     web.wait_for_the_gate()
-    mark = web.watcher.folder / "run.json"
-    mark.write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    mark = web.leave_a_mark(90)
     web.open_the_gate()
     web.watcher.let_reflexes_look()
     assert web.done() == ["drain slow"]
@@ -434,57 +413,22 @@ def test_a_run_that_came_and_left_again_leaves_nothing_half_done(simulator, host
     wait_until(lambda: web.done() == ["drain slow", "drain b"])
 
 
-def test_a_preempt_goes_past_others_where_a_reboot_has_stopped_before_them(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_a_preempt_goes_past_others_where_a_reboot_has_stopped_before_them(simulator, host, probe):
     web = host(steps=[probe.step(1, "a"), {**BALANCER, "number": 2}, probe.step(3, "c")], reflex=AWAY)
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     wait_until(lambda: (web.journal() or {}).get("own_steps_done"))
     assert web.done() == ["drain a"]
-    (web.watcher.folder / "run.json").write_text(json.dumps({"run_id": "r", "until": time.time() + 90}))
+    web.leave_a_mark(90)
     simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
     wait_until(lambda: web.done() == ["drain a", "drain c"])
 
 
-def test_who_is_to_leave_for_good_is_not_returned_when_another_event_is_cancelled(simulator, host):
-    web = host(reflex=AWAY)
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    wait_until(lambda: (web.journal() or {}).get("state") == "drained")
-    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
-    wait_until(lambda: len(web.journal()["events"]) == 2)
-    simulator.cancel("A1")
-    web.watcher.let_reflexes_look()
-    assert web.done() == ["drain a", "drain b"]
-    assert web.journal()["state"] == "drained"
-
-
-@pytest.mark.parametrize("is_over", [False, True])
-def test_a_preempt_is_drained_for_where_a_run_has_died(simulator, host, is_over):
-    web = host(reflex=AWAY, watched=False)
-    if not is_over:
-        simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    a_runs_journal(web, web.step(1, "a"), digest="")
-    web.watcher.start()
-    web.watcher.wait_for(lambda status: status["watcher"]["drained"])
-    web.watcher.let_reflexes_look()
-    assert web.done() == []
-    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
-    wait_until(lambda: web.journal()["run_id"] == "watcher of web-0" and web.journal()["state"] == "drained")
-    # What the run has done is not done again.
-    assert web.done() == ["drain b"]
-
-
-def test_new_settings_count_at_once(simulator, host, tmp_path):
+def test_new_settings_count_at_once(simulator, host, probe):
     """The reflexes are at work, in a drain that they were to approve, when the user takes that back."""
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
     web = host(steps=[probe.gated_step(1, "slow")])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     web.wait_for_the_gate()
-    path = web.watcher.folder / "reflex_settings.json"
-    new = path.with_name("new")
-    new.write_text(json.dumps({**json.loads(path.read_text()), "reflex": [{"action": "tell"}]}))
-    new.rename(path)
+    web.change_settings(reflex=[{"action": "tell"}])
     web.open_the_gate()
     wait_until(lambda: (web.journal() or {}).get("state") == "drained")
     web.watcher.let_reflexes_look()
@@ -494,10 +438,8 @@ def test_new_settings_count_at_once(simulator, host, tmp_path):
     assert web.done() == ["drain slow", "restore slow"]
 
 
-def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simulator, host, tmp_path):
+def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simulator, host, probe, tmp_path):
     """As an upgrade does it: new settings, a new start, while a step is under way."""
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
     old = [probe.step(1, "a"), probe.gated_step(2, "slow"), probe.step(3, "c")]
     kept = tmp_path / "steps"
     kept.mkdir()
@@ -507,11 +449,9 @@ def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simul
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900, dwell=3600)
     web.wait_for_the_gate()
     assert web.watcher.stop() == 0
-    path = web.watcher.folder / "reflex_settings.json"
     new = [probe.step(1, "x"), probe.step(2, "a")]
-    path.write_text(json.dumps({**json.loads(path.read_text()), "steps": new, "steps_digest": digest_of_steps(new)}))
-    for pid in web.watcher.reflex_pids():
-        os.kill(pid, signal.SIGKILL)
+    web.change_settings(steps=new, steps_digest=digest_of_steps(new))
+    web.kill_reflexes()
     web.watcher.start()
     web.open_the_gate()
     simulator.wait_for("A1", "Started", PATIENCE)
@@ -526,9 +466,7 @@ def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simul
     ]
 
 
-def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, tmp_path):
-    probe = Host(tmp_path / "x", simulator, "web-0")
-    probe.deeds = tmp_path / "web-0" / "deeds"
+def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, probe, tmp_path):
     gate = tmp_path / "gate"
     blocked = {"number": 2, "kind": "command", "arguments": {"drain": ["test", "-e", str(gate)]}}
     old, new = [probe.step(1, "a"), blocked], [probe.step(1, "x")]
@@ -536,10 +474,8 @@ def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, tmp_path
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     wait_until(lambda: any(entry["what"] == "step failed" for entry in web.watcher.record()))
     web.watcher.kill()
-    for pid in web.watcher.reflex_pids():
-        os.kill(pid, signal.SIGKILL)
-    path = web.watcher.folder / "reflex_settings.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "steps": new, "steps_digest": digest_of_steps(new)}))
+    web.kill_reflexes()
+    web.change_settings(steps=new, steps_digest=digest_of_steps(new))
     web.watcher.start()
     wait_until(lambda: (web.journal() or {}).get("state") == "drained")
     assert web.done() == ["drain a", "restore a", "drain x"]

@@ -150,16 +150,6 @@ def test_ids_from_outside_never_become_paths(tmp_path):
     assert [name for name in names if not re.fullmatch(r"[0-9a-f]{32}\.\w+|done(-[0-9a-f]{32}){2}", name)] == []
 
 
-def test_a_vm_of_the_same_name_in_another_resource_group_does_not_cover():
-    def host(group):
-        return {"maintenance_status": {"this_host": {"vm_name": "db", "subscription_id": "s", "resource_group": group}}}
-
-    here = host("rg-1")["maintenance_status"]["this_host"]
-    host_vars = {"db-rg1": host("RG-1"), "db-rg2": host("rg-2")}
-    assert drained_vms(["db-rg2"], host_vars, "web", here, "web") == []
-    assert drained_vms(["db-rg1"], host_vars, "web", here, "web") == ["db"]
-
-
 def read_host(name, group, *event_ids, **variables):
     this_host = {"vm_name": name, "subscription_id": "s", "resource_group": group}
     shown = [{"id": event_id, "resources": [name]} for event_id in event_ids]
@@ -180,7 +170,8 @@ HERE = {"vm_name": "web", "subscription_id": "s", "resource_group": "rg-1"}
         ({"resource_group": "rg-2", "subscription_id": "s"}, False),
         ({"maintenance_vm_name": "db"}, False),
         ({"maintenance_status": None}, False),
-        (read_host("db", "rg-1"), True),
+        (read_host("db", "RG-1"), True),
+        (read_host("db", "rg-2"), False),
         (read_host("db", None), True),
         (read_host("db", None, resource_group="rg-2", subscription_id="s"), False),
         (read_host("db", "rg-1", resource_group="rg-2", subscription_id="s"), False),
@@ -221,6 +212,9 @@ def test_a_vm_that_does_not_show_the_event_itself_does_not_cover_it():
     [
         {"journal": {"state": "draining"}},
         {"journal": {"state": "restoring"}},
+        {"journal": {"state": "closed"}},
+        {"journal": {"state": "Drained"}},
+        {"journal": {"state": ""}},
         {"journal": None},
         {"failed": True, "msg": "The journal can't be read"},
         {"unreachable": True},

@@ -136,18 +136,6 @@ def test_who_speaks_is_not_silent_though_its_clock_was_set_back():
     assert play.states() == []
 
 
-def test_a_lie_that_it_has_started_is_told_and_what_is_to_come_is_told_all_the_same():
-    """With its own secret alone: the others that the event names are others each time."""
-    play = Play()
-    for number in range(30):
-        play.hear("liar", [event("A", ("honest", f"x{number}"), status="Started")])
-        play.hear("honest", [event("A", ("honest",), due=FAR)])
-        play.pass_time(20)
-    times = play.times("pending")
-    assert times[0] <= 3
-    assert max(later - sooner for sooner, later in itertools.pairwise(times)) <= REMIND + 2
-
-
 def test_what_is_taken_back_before_it_was_told_is_told_once():
     play = Play()
     play.hear("a", [event(due=FAR)])
@@ -311,14 +299,6 @@ def test_the_first_that_says_so_is_believed_that_it_starts_and_a_lie_does_not_en
     play.told.clear()
     play.with_heartbeats(130, ("a", [event(status="Started")], {}), ("b", [event(status="Started")], {}))
     assert play.states() == ["started"]
-
-
-def test_a_host_before_its_first_good_reading_says_nothing_about_events():
-    play = Play()
-    play.hear("a", [event(due=FAR)])
-    play.pass_time(5)
-    play.with_heartbeats(300, ("a", None, {}))
-    assert set(play.states()) == {"pending"}
 
 
 def test_two_groups_may_have_vms_of_one_name():

@@ -274,14 +274,6 @@ def test_listed_readings_never_speak_for_a_host_that_lives_elsewhere(host: Inven
     assert state(overlay([answerer, host], [listed], covers_all=True), "x") == {"unknown"}
 
 
-def test_listed_readings_speak_for_nobody_else_once_one_of_them_failed() -> None:
-    listed = reading(event("db"), this_host=identity("web-0"), listed=True)
-    result = overlay(
-        [WEB, DB, InventoryHost("x", "x")], [listed], [Failure("e", "no answer", listed=True)], covers_all=True
-    )
-    assert states(result) == {"web-0": {"clear"}, "db": {"pending"}, "x": {"unknown"}}
-
-
 def test_a_newer_last_word_ends_an_event_and_an_older_one_does_not() -> None:
     told = reading(event("db"), hosts=("web-0",), read_at=NOW - 100)
     assert state(overlay([WEB, DB], [told, reading(hosts=("db",), read_at=NOW - 50)]), "db") == {"clear"}

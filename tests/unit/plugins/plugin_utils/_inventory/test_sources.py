@@ -29,6 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sourc
     read_files,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from helpers.waiting import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,13 +133,14 @@ def test_an_endpoint_of_several_questions_is_read_once() -> None:
 
 
 def test_a_group_is_given_up_after_twice_the_time() -> None:
-    service = Service(**{f"e{number}": NotAccepted("refused") for number in range(50)})
-    chain = EndpointQuestion({f"http://e{number}": (f"h{number}",) for number in range(50)}, with_identity=False)
+    # One after the other they would take four minutes.
+    service = Service(**{f"e{number}": NotAccepted("refused") for number in range(300)})
+    chain = EndpointQuestion({f"http://e{number}": (f"h{number}",) for number in range(300)}, with_identity=False)
     started = time.monotonic()
     readings, (failure,) = reader(service, timeout=0.8).read([chain], 1)
     assert not readings
-    assert time.monotonic() - started < 6
-    assert len(failure.hosts) == 50
+    assert time.monotonic() - started < 60
+    assert len(failure.hosts) == 300
     assert "The time was up before" in failure.text
     assert len(failure.text) < 600
 
@@ -169,18 +171,18 @@ def test_events_count_without_the_name_of_who_answered() -> None:
 
 
 def test_no_more_than_the_workers_are_at_work() -> None:
-    busy, most, lock = [0], [0], threading.Lock()
+    busy, most, lock, three = [0], [0], threading.Lock(), threading.Barrier(3)
 
     def task() -> int:
         with lock:
             busy[0] += 1
             most[0] = max(most[0], busy[0])
-        time.sleep(0.01)
+        three.wait(PATIENCE)
         with lock:
             busy[0] -= 1
         return most[0]
 
-    assert len(in_parallel([task] * 20, 3)) == 20
+    assert len(in_parallel([task] * 21, 3)) == 21
     assert most[0] == 3
 
 

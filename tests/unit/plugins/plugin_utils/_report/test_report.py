@@ -176,10 +176,7 @@ class Outline(html.parser.HTMLParser):
 
 def hostile_report(words):
     fleet = {
-        words: {
-            **host(event(words, words, kind=words, words=words), domain=words),
-            "maintenance_vm_name": words,
-        },
+        words: {**host(event(words, words, kind=words, words=words), domain=words), "maintenance_vm_name": words},
         "b": {"maintenance_unread": words},
     }
     run = a_run(stopped=words)

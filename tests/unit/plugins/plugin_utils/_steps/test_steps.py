@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import (
-    identity_of,
-    in_short,
-    numbered,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import identity_of, in_short, numbered
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     SPECS,
     Step,

@@ -1,13 +1,24 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One event, put together from all readings that show it: whom it names, who shows it, and whose word is taken."""
+"""Which hosts are the VMs that events name, who claims to be one, and what links hosts."""
 
 from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, Vms, all_events, collect_events
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import settle_claims
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
+    hosts_by_vm_name,
+    inventory_scope,
+    same_scope,
+    scope_of,
+    this_host_of,
+    this_hosts_of,
+    vm_name_of,
+)
+
+# One event, put together from all readings that show it: whom it names, who shows it, and whose word is taken.
 
 
 def event(*resources, **changes):
@@ -220,3 +231,153 @@ def test_only_a_list_of_events_has_any(events):
     readings = {"a": reading("a")}
     readings["a"]["maintenance_status"]["events"] = events
     assert all_of(readings) == []
+
+
+# Two hosts that claim to be one VM: the inventory is believed, and nobody where it does not say.
+
+SCOPED = {"resource_group": "RG", "subscription_id": "S"}
+OTHER = {"resource_group": "other", "subscription_id": "S"}
+
+
+def settled(inventory, name="web-0", scopes=None):
+    """For each set of rivals: the one that it is, and those that are refused."""
+    told = {host: (scopes or {}).get(host) for host in inventory}
+    claims = settle_claims({name: list(inventory)}, told, lambda hosts: {host: inventory[host] for host in hosts})
+    assert all(claim.vm_name == name for claim in claims)
+    return [(claim.host, claim.refused) for claim in claims]
+
+
+@pytest.mark.parametrize(
+    ("inventory", "the_one"),
+    [
+        pytest.param({"a": {"maintenance_vm_name": "web-0"}, "b": {}}, "a", id="our variable says it"),
+        pytest.param({"a": {"maintenance_vm_name": " WEB-0 "}, "b": {}}, "a", id="in any case"),
+        pytest.param({"a": {}, "b": {"maintenance_vm_name": "web-0"}}, "b", id="of the second"),
+        pytest.param({"a": {"name": "web-0", **SCOPED}, "b": {}}, "a", id="a name with its resource group"),
+        pytest.param({"a": {"computer_name": "web-0", **SCOPED}, "b": {}}, "a", id="a computer name with it"),
+        pytest.param({"a": {"name": "web-0"}, "b": {}}, None, id="a name alone is no claim"),
+        pytest.param({"a": {"name": "web-0"}, "web-0": {}}, "web-0", id="what a host is called"),
+        pytest.param({"a": {}, "WEB-0": {}}, "WEB-0", id="in any case, too"),
+        pytest.param({"web-0": {"maintenance_vm_name": "x"}, "b": {}}, None, id="called so and told otherwise"),
+        pytest.param({"web-0": {"maintenance_vm_name": "a"}, "b": {}}, None, id="told a name that is before it"),
+        pytest.param({"web-0": {"maintenance_vm_name": "zz"}, "b": {}}, None, id="told a name that is after it"),
+        pytest.param({"web-0": {"name": "x"}, "b": {}}, "web-0", id="a name alone does not speak against it"),
+        pytest.param({"web-0": {"maintenance_vm_name": "web-0"}, "b": {}}, "web-0", id="called and told so"),
+        pytest.param({"a": {}, "b": {}}, None, id="nobody is called so"),
+        pytest.param({"zz": {}, "b": {}}, None, id="nobody, before and after in the alphabet"),
+        pytest.param(
+            {"a": {"maintenance_vm_name": "web-0"}, "b": {"maintenance_vm_name": "web-0"}}, None, id="both are told so"
+        ),
+        pytest.param({"web-0": {}, "b": {"maintenance_vm_name": "web-0"}}, "b", id="a variable counts more"),
+        pytest.param({"a": {"maintenance_vm_name": "web-0", "name": "x"}, "b": {}}, "a", id="ours counts more"),
+        pytest.param({"a": {"name": "x", "computer_name": "web-0", **SCOPED}, "b": {}}, None, id="the first counts"),
+        pytest.param({"a": {"name": " ", "computer_name": "web-0", **SCOPED}, "b": {}}, "a", id="blanks do not"),
+        pytest.param({"a": {"maintenance_vm_name": True, "name": "web-0", **SCOPED}, "b": {}}, "a", id="nor does true"),
+    ],
+)
+def test_which_of_two_it_is(inventory, the_one):
+    assert settled(inventory) == [(the_one, [host for host in inventory if host != the_one])]
+
+
+def test_a_vm_that_is_called_by_a_number():
+    assert settled({"a": {"maintenance_vm_name": 42}, "b": {}}, name="42") == [("a", ["b"])]
+
+
+def test_a_host_that_says_another_resource_group_than_the_inventory_is_not_the_one():
+    inventory = {"a": {"maintenance_vm_name": "web-0", **OTHER}, "b": {}}
+    assert settled(inventory, scopes={"a": "s/rg"}) == [(None, ["a", "b"])]
+    assert settled(inventory, scopes={"a": "s/other"}) == [("a", ["b"])]
+
+
+def test_vms_of_different_resource_groups_are_no_rivals():
+    assert settled({"a": {}, "b": {}}, scopes={"a": "s/one", "b": "s/two"}) == []
+    assert settled({"a": SCOPED, "b": OTHER}) == []
+    assert settled({"a": SCOPED, "b": SCOPED}) == [(None, ["a", "b"])]
+
+
+def test_whose_group_nobody_knows_is_the_rival_of_all():
+    scopes = {"a": "s/one", "b": "s/two"}
+    assert settled({"a": {}, "b": {}, "web-0": {}}, scopes=scopes) == [("web-0", ["a"]), ("web-0", ["b"])]
+
+
+def test_three_of_whom_the_last_is_the_one():
+    inventory = {"a": {}, "b": {}, "web-0": {}}
+    assert settled(inventory) == [("web-0", ["a", "b"])]
+
+
+# Which VM a host is, and of which resource group: what counts more, and what does not count.
+
+ID = "/subscriptions/S/resourceGroups/RG/providers/Microsoft.Compute/virtualMachines/x"
+OTHER_NAME = "/subscriptions/T/resourceGroups/other"
+
+
+def told(name):
+    return {"maintenance_status": {"this_host": {"vm_name": name}}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        (None, "h"),
+        ({}, "h"),
+        (told("Web-0"), "Web-0"),
+        ({"maintenance_vm_name": " web-1 "}, "web-1"),
+        ({**told("web-0"), "maintenance_vm_name": "web-1"}, "web-0"),
+        ({**told(""), "maintenance_vm_name": "web-1"}, "web-1"),
+        ({"maintenance_vm_name": 42}, "42"),
+        ({"maintenance_vm_name": 0}, "h"),
+        ({"maintenance_vm_name": True}, "h"),
+        ({"maintenance_vm_name": ["x"]}, "h"),
+        ({"maintenance_vm_name": " "}, "h"),
+        ({"maintenance_vm_name": ""}, "h"),
+    ],
+)
+def test_the_vm_itself_counts_first_then_our_variable_then_the_host(variables, name):
+    assert vm_name_of("h", variables) == name
+
+
+@pytest.mark.parametrize("status", [None, 7, {}, {"this_host": None}, {"this_host": "web-0"}])
+def test_what_a_vm_has_not_told(status):
+    assert this_host_of({"maintenance_status": status}) == {}
+
+
+@pytest.mark.parametrize(
+    ("variables", "scope"),
+    [
+        (None, None),
+        ({}, None),
+        ({"subscription_id": "S"}, None),
+        ({"resource_group": "RG"}, None),
+        ({"subscription_id": "S", "resource_group": " RG "}, "s/rg"),
+        ({"subscription_id": 1, "resource_group": 2}, "1/2"),
+        ({"subscription_id": True, "resource_group": "RG"}, None),
+        ({"id": ID}, "s/rg"),
+        ({"resource_id": ID}, "s/rg"),
+        ({"id": ID, "resource_id": OTHER_NAME}, "s/rg"),
+        ({"id": "web-0", "resource_id": OTHER_NAME}, "t/other"),
+        ({"id": 7, "resource_id": OTHER_NAME}, "t/other"),
+        ({"id": ID, "resource_group": "mine"}, "s/mine"),
+        ({"id": "subscriptions/S/resourceGroups/RG"}, None),
+    ],
+)
+def test_the_resource_group_that_the_inventory_tells(variables, scope):
+    assert inventory_scope(variables) == scope
+
+
+def test_the_resource_group_that_a_vm_tells():
+    assert scope_of({"subscription_id": "S", "resource_group": "RG"}) == "s/rg"
+    assert scope_of({"subscription_id": "S", "resource_group": ""}) is None
+    assert scope_of({"resource_group": "RG"}) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("a", "a", True), ("a", "b", False), ("b", "a", False), (None, "a", True), ("a", None, True)],
+)
+def test_where_one_is_not_known_nothing_speaks_against_it(one, other, same):
+    assert same_scope(one, other) is same
+
+
+def test_hosts_of_one_name_stand_together_in_their_order():
+    variables = {"b": told("WEB-0"), "a": {"maintenance_vm_name": "web-0"}}
+    assert hosts_by_vm_name(["b", "web-1", "a"], variables) == {"web-0": ["b", "a"], "web-1": ["web-1"]}

@@ -1,0 +1,371 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lease of a run: its lock hosts, its owner, and who has a majority."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import posixpath
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock import owner as _lock_owner
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import owner_in_words
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
+    group_path,
+    lease_groups,
+    windows_hosts,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
+from helpers.leases import mark, note
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+# Which hosts keep the lease of a group, and in which file.
+
+PATH = "/var/lib/azure-maintenance/run.lock"
+
+
+def test_the_first_three_hosts_of_each_group_in_natural_order():
+    groups = {"web-10": "web", "web-2": "web", "web-1": "web", "web-3": "web", "db-2": "db", "db-1": "db", "x": ""}
+    assert lease_groups(groups) == {"": ["x"], "db": ["db-1", "db-2"], "web": ["web-1", "web-2", "web-3"]}
+
+
+def test_what_the_user_names_keeps_every_lease():
+    assert lease_groups({"a": "one", "b": ""}, ["k10", "k2", "k2"]) == {"": ["k2", "k10"], "one": ["k2", "k10"]}
+    assert lease_groups({"a": ""}, []) == {"": []}
+    assert lease_groups({}) == {}
+
+
+@pytest.mark.parametrize("wrong", ["bastion", {"bastion": 1}, [7], 7])
+def test_what_is_no_list_of_hosts_is_refused(wrong):
+    with pytest.raises(ValueError, match="Expected a list of host names"):
+        lease_groups({"a": ""}, wrong)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=4), st.sampled_from(["", "a", "b"])), st.randoms())
+def test_two_runs_of_one_inventory_meet_at_the_same_keepers(groups, random):
+    other = list(groups.items())
+    random.shuffle(other)
+    found = lease_groups(groups)
+    assert found == lease_groups(dict(other))
+    for group, keepers in found.items():
+        assert 1 <= len(keepers) <= 3
+        assert {groups[keeper] for keeper in keepers} == {group}
+
+
+def test_a_group_has_a_file_of_its_own_beside_that_of_all_others():
+    assert group_path(PATH, "") == PATH
+    assert re.fullmatch(r"/var/lib/azure-maintenance/run\.set-web-[0-9a-f]{12}\.lock", group_path(PATH, "set-web"))
+    assert re.fullmatch(r"/x/lease\.a-[0-9a-f]{12}", group_path("/x/lease", "a"))
+    # The word of a fan-out lies there, too.
+    assert group_path(PATH, "fan-out") != "/var/lib/azure-maintenance/fan-out.lock"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc/passwd", "/", "..", ".", "a\nb", "\0", "$(touch x)", "~root", "$HOME", "Ünï", "\ud800", "x" * 900],
+)
+def test_any_name_makes_a_plain_file_name(name):
+    folder, file = posixpath.split(group_path(PATH, name))
+    assert folder == "/var/lib/azure-maintenance"
+    assert re.fullmatch(r"run\.([A-Za-z0-9_-]+-)?[0-9a-f]{12}\.lock", file)
+    assert len(file) < 100
+
+
+@given(st.lists(st.text(max_size=60), unique=True, max_size=20))
+def test_no_two_groups_share_a_file(names):
+    assert len({group_path(PATH, name) for name in names}) == len(names)
+
+
+def test_windows_hosts_come_last():
+    groups = dict.fromkeys(["win-1", "win-2", "win-3", "x-9"], "")
+    assert lease_groups(groups, windows={"win-1", "win-2", "win-3"}) == {"": ["x-9", "win-1", "win-2"]}
+    variables = {
+        "a": {"ansible_connection": "psrp"},
+        "b": {"ansible_connection": "ssh"},
+        "c": {"ansible_shell_type": "powershell"},
+        "d": {},
+    }
+    assert windows_hosts(variables) == {"a", "c"}
+
+
+def test_a_path_of_windows_stays_one():
+    assert group_path("C:\\ProgramData\\x\\run.lock", "set-web").startswith("C:\\ProgramData\\x\\run.set-web-")
+    assert group_path("C:\\ProgramData\\x\\run.lock", "set-web").endswith(".lock")
+
+
+# Who an owner is, and whether it lives.
+
+FORK = multiprocessing.get_context("fork")
+HOLDER = {"run_id": "nightly", "user": "deploy", "host": "ctl1", "note": "job 7", "taken_at": "2026-11-16T00:00:00Z"}
+
+
+@pytest.fixture
+def child():
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def of_process(pid):
+    return {**this_run("x", ""), "pid": pid, "process_start": _lock_owner._process(pid)[0]}
+
+
+def test_this_run_is_alive():
+    me = this_run("x", "note")
+    assert me["pid"] == os.getppid()
+    assert not is_dead(me, me["controller"])
+
+
+def _after_the_run_was_killed(told):
+    while multiprocessing.parent_process().pid == os.getppid():
+        time.sleep(0.01)
+    try:
+        told.send(this_run("x", ""))
+    except RunHasEnded as error:
+        told.send(str(error))
+
+
+def _killed_run(told):
+    FORK.Process(target=_after_the_run_was_killed, args=(told,)).start()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_outlives_its_run_is_no_owner():
+    # Workers of a killed ansible-playbook finish their task; a lock that they take could be taken over by nobody.
+    heard, told = FORK.Pipe(duplex=False)
+    run = FORK.Process(target=_killed_run, args=(told,))
+    run.start()
+    run.join()
+    assert heard.poll(30)
+    assert "was killed" in heard.recv()
+
+
+def test_a_process_is_dead_once_it_has_ended_even_if_nobody_has_looked(child):
+    owner = of_process(child.pid)
+    assert not is_dead(owner, owner["controller"])
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert is_dead(owner, owner["controller"])
+    child.wait()
+    assert is_dead(owner, owner["controller"])
+
+
+def test_another_process_with_the_same_number_is_not_the_owner(child):
+    owner = {**of_process(child.pid), "process_start": "1"}
+    assert is_dead(owner, owner["controller"])
+
+
+@pytest.mark.parametrize("change", [{"controller": "other"}, {"process_start": ""}, {"pid": 0}, {"pid": -1}])
+def test_what_can_not_be_known_counts_as_alive(child, change):
+    owner = of_process(child.pid)
+    child.kill()
+    child.wait()
+    assert not is_dead({**owner, **change}, owner["controller"])
+    assert not is_dead({**owner, "controller": ""}, "")
+
+
+def test_a_number_that_no_process_can_have_is_no_crash():
+    me = this_run("x", "")
+    assert not is_dead({**me, "pid": 2**80}, me["controller"])
+
+
+def test_a_process_that_is_hidden_counts_as_alive(child, monkeypatch, tmp_path):
+    owner = of_process(child.pid)
+    monkeypatch.setattr(_lock_owner, "PROC", tmp_path)
+    assert not is_dead(owner, owner["controller"])
+    assert this_run("x", "")["controller"] == ""
+
+
+def test_a_record_is_shown_as_letters_only():
+    assert "\x1b" not in owner_in_words({**HOLDER, "user": "\x1b[2J", "run_id": "a\nb"})
+
+
+def test_an_owner_in_words():
+    assert owner_in_words(HOLDER) == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z"
+    assert owner_in_words({**HOLDER, "note": "", "seconds_left": 83}).endswith(
+        "deploy@ctl1, since 2026-11-16T00:00:00Z, for 83 seconds more"
+    )
+    # A liar leaves something out.
+    assert owner_in_words({}) == "run ? of ?@? (?), since ?"
+
+
+# What the answers of several keepers mean together.
+
+OTHER_HOLDER = {
+    "run_id": "nightly",
+    "user": "deploy",
+    "host": "ctl1",
+    "note": "job 7",
+    "controller": "c",
+    "pid": 3,
+    "process_start": "1",
+    "taken_at": "2026-11-16T00:00:00Z",
+    "seconds_left": 83,
+}
+MINE = {**OTHER_HOLDER, "run_id": "mine", "note": ""}
+RENEWED = {"held": True, "renewed": True, "changed": False, "holder": MINE, "took_over_from": None, "notes": []}
+NEW = {**RENEWED, "renewed": False, "changed": True}
+BUSY = {"held": False, "renewed": False, "changed": False, "holder": OTHER_HOLDER, "took_over_from": None, "notes": []}
+FREE = {**BUSY, "holder": None}
+AWAY = {"unreachable": True, "msg": "No route to host"}
+BROKEN = {"failed": False, "msg": "The lock file is damaged"}
+FAILED = {**BUSY, "failed": True, "held": True, "msg": "The host's answer was cut off"}
+
+
+def judged(*each, do="take", group=""):
+    keepers = [f"k{number}" for number in range(len(each))]
+    return verdict(group, keepers, {k: r for k, r in zip(keepers, each, strict=True) if r is not None}, do)
+
+
+@pytest.mark.parametrize(
+    ("each", "held"),
+    [
+        ([NEW], True),
+        ([BUSY], False),
+        ([NEW, AWAY], False),
+        ([NEW, NEW], True),
+        ([NEW, RENEWED, AWAY], True),
+        ([NEW, AWAY, AWAY], False),
+        ([NEW, BUSY, NEW], True),
+        ([NEW, BUSY, BROKEN], False),
+        ([NEW, FAILED, None], False),
+        ([NEW, NEW, AWAY, BROKEN], False),
+        ([NEW, NEW, NEW, AWAY], True),
+    ],
+)
+def test_a_majority_holds_it(each, held):
+    assert judged(*each).held is held
+
+
+@pytest.mark.parametrize(
+    ("each", "held"),
+    [([RENEWED, RENEWED, NEW], True), ([RENEWED, NEW, NEW], False), ([RENEWED, RENEWED, AWAY], True), ([NEW], False)],
+)
+def test_only_what_was_renewed_counts_for_a_renewal(each, held):
+    assert judged(*each, do="renew").held is held
+
+
+def test_release_and_read_hold_nothing():
+    for do in ("release", "read"):
+        assert not judged(RENEWED, RENEWED, do=do).held
+    assert "is held by run nightly" in judged(BUSY, FREE, do="read").msg
+    assert judged(FREE, FREE, do="read").holder == ""
+
+
+def test_the_verdict_names_the_holder_and_every_keeper():
+    found = judged(NEW, BUSY, BUSY, AWAY, BROKEN, group="set-web")
+    assert found.holder == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z, for 83 seconds more"
+    assert found.lost_keepers == ("k3", "k4")
+    for part in (
+        f"the lease of set-web is held by {found.holder}",
+        "1 of 5 lock hosts",
+        "it takes 3",
+        "(k0: held, k1: busy, k2: busy, k3: unreachable, k4: The lock file is damaged)",
+    ):
+        assert part in found.msg
+
+
+def test_who_has_most_of_them_is_named():
+    other = {**BUSY, "holder": {**OTHER_HOLDER, "run_id": "other"}}
+    assert judged(other, BUSY, BUSY).holder.startswith("run nightly")
+    assert judged(NEW, NEW, BUSY).holder.startswith("run mine")
+    assert judged(NEW, FREE, FREE).holder == ""
+
+
+def test_keepers_that_are_gone_are_named_at_once():
+    for do in ("take", "renew"):
+        found = judged(RENEWED, AWAY, None, do=do)
+        assert found.lost_keepers == ("k1", "k2")
+        assert "Make k1, k2 reachable again, or name other hosts in maintenance_lock_hosts" in found.msg
+    # That somebody has the rest is not the reason.
+    assert "Make k1, k2 reachable again" in judged(BUSY, AWAY, AWAY).msg
+
+
+def test_of_two_keepers_both_are_needed_and_that_is_said():
+    assert judged(NEW, NEW).held
+    found = judged(NEW, AWAY)
+    assert not found.held
+    assert "Of two lock hosts both are needed" in found.msg
+
+
+def test_what_was_lost_and_what_was_taken_over_is_said():
+    lost = judged(BUSY, BUSY, RENEWED, do="renew")
+    assert "This run has lost the lease: 1 of 3 lock hosts" in lost.msg
+    assert "Now it is held by run nightly" in lost.msg
+    assert "lapsed, " in judged(FREE, FREE, RENEWED, do="renew").msg
+    over = judged({**NEW, "took_over_from": {**OTHER_HOLDER, "reason": "dead"}})
+    assert "taken over from run nightly of deploy@ctl1 (job 7)" in over.msg
+    assert over.msg.endswith("whose process is dead.")
+
+
+def test_notes_of_all_keepers_that_answered():
+    drain, approval = note("web-0"), note("web-0", mark=mark())
+    other = note("web-0", events=("E1",), run="two")
+    one, two = {**NEW, "notes": [drain, approval]}, {**BUSY, "notes": [drain, other]}
+    found = judged(one, two, {**AWAY, "notes": [note("web-9")]})
+    assert sorted(map(json.dumps, found.notes)) == sorted(map(json.dumps, [drain, approval, other]))
+    assert found == judged(one, two, AWAY)
+
+
+def test_a_keeper_speaks_for_its_own_group_only():
+    answer = {**NEW, "notes": [note("web-0"), note("db-0"), {"host": ["web-0"]}, {}]}
+    found = verdict("web", ["k0"], {"k0": answer}, "take", hosts={"web-0", "web-1"})
+    assert found.notes == (note("web-0"),)
+
+
+def test_no_keeper_is_no_lease():
+    with pytest.raises(ValueError, match="no lock host"):
+        verdict("", [], {}, "take")
+
+
+def test_words_of_a_host_are_shown_as_letters_only():
+    found = judged(
+        {**BUSY, "holder": {**OTHER_HOLDER, "user": "\x1b[2J"}}, {"msg": "\x1b[2J\n"}, do="take", group="\x1b"
+    )
+    assert "\x1b" not in found.msg + found.holder
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = ("held", "renewed", "changed", "holder", "took_over_from", "notes", "failed", "unreachable", "msg")
+ANSWER = st.one_of(
+    ANYTHING,
+    st.dictionaries(st.sampled_from(KEYS), ANYTHING | st.booleans()),
+    st.fixed_dictionaries(
+        {}, optional={"holder": st.dictionaries(st.sampled_from(sorted(OTHER_HOLDER)), ANYTHING)}
+    ).map(lambda more: {**BUSY, **more}),
+    st.sampled_from([NEW, RENEWED, BUSY, FREE, AWAY, BROKEN, FAILED]),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(ANSWER, min_size=1, max_size=5), st.sampled_from(["take", "renew", "release", "read"]))
+def test_an_answer_of_any_shape_is_never_taken_for_a_yes(each, do):
+    found = judged(*each, do=do)
+    yes = [
+        answer
+        for answer in each
+        if isinstance(answer, dict)
+        and answer.get("held") is True
+        and not answer.get("failed")
+        and not answer.get("unreachable")
+        and (do != "renew" or answer.get("renewed") is True)
+    ]
+    assert found.held == (do in ("take", "renew") and 2 * len(yes) > len(each))
+    assert found.msg.isprintable()
+    json.dumps(dataclasses.asdict(found))
