@@ -15,6 +15,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
+# In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
+SECONDS = 45.0
+
 
 class ActionModule(ApproveAction):
     _supports_check_mode = True
@@ -27,6 +30,8 @@ class ActionModule(ApproveAction):
         order = order_of(OwnVariables(self, task_vars or {}))
         if order is None:
             return dict(NOT_ORDERED)
+        if order.fence:
+            self.seconds = SECONDS
         results = []
         defaults = self._task.args
         for arguments in order.parts():

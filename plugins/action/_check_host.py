@@ -30,6 +30,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of, status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
@@ -192,7 +193,7 @@ class ActionModule(MachineAction):
             },
             "questions": [question.as_data() for question in questions],
         }
-        answer = HOST_HALF.run(self, {"ask": request}, task_vars)
+        answer = HOST_HALF.run(self, {"ask": request}, task_vars, seconds=2 * options["timeout"] + SECONDS_OF_A_COMMAND)
         if answer.get("failed"):
             raise HostFailed(answer)
         told = answer["ask"]

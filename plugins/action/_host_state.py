@@ -29,6 +29,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_pro
     told_clock,
     told_mark,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    answering_within,
+    seconds_of_a_reading,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told_in_a_roll
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import state_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
@@ -72,6 +76,12 @@ class ActionModule(ServiceAction):
             if not self._task.check_mode:
                 # Where a watcher has reflexes, a run that looks comes first from here on.
                 mark = {"path": path_beside(status_file), "run_id": run["run_id"]}
+        self.seconds = seconds_of_a_reading(own.setting("maintenance_read_timeout"))
+        # One time for all of it: others wait for this host.
+        with answering_within(self, task_vars, self.seconds):
+            return wrap_var(self._read(options, task_vars, mark))
+
+    def _read(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], mark: dict[str, t.Any]) -> dict[str, t.Any]:
         # The clock first: what is read after it is never taken for newer than it is.
         curl = CurlHost(self, before=TELL_CLOCK + probe(options["journal"]) + (leave_mark(**mark) if mark else ""))
         clock: dict[str, t.Any] | None = None
@@ -94,7 +104,7 @@ class ActionModule(ServiceAction):
         result["journal_problem"] = journal["msg"] if journal.get("failed") else ""
         result["host_clock"] = told_clock(curl.said) or clock or journal.get("clock") or NO_CLOCK
         result["run_mark"] = told or told_mark(curl.said)
-        return wrap_var(result)
+        return result
 
     def _answers(
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost, mark: dict[str, t.Any]

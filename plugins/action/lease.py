@@ -22,6 +22,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import NOTHING, READ, RENEW, TAKE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_options
 
+# A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
+SECONDS = 15.0
+SECONDS_AFTER_SILENCE = 4.0
 LEASE_FILE = HostHalf("_lease_file", _lease_file, shapes.LEASE, private=False)
 
 
@@ -70,9 +73,13 @@ class ActionModule(ActionBase):
 
     def _ask(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """One look at the lock host; a second one if the owner is seen to be dead."""
-        result = LEASE_FILE.run(self, request, task_vars)
+        result = _asked(self, request, task_vars)
         if request["do"] != TAKE or result.get("failed") or result["held"] or not result["holder"]:
             return result
         if not is_dead(result["holder"], request["me"]["controller"]):
             return result
-        return LEASE_FILE.run(self, {**request, "replace": result["holder"]}, task_vars)
+        return _asked(self, {**request, "replace": result["holder"]}, task_vars)
+
+
+def _asked(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    return LEASE_FILE.run(action, request, task_vars, seconds=SECONDS, after_silence=SECONDS_AFTER_SILENCE)

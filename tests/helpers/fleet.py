@@ -28,7 +28,13 @@ LOOKS_OF_WHO_WAITS = 8
 
 class RollFleet:
     def __init__(
-        self, folder: Path, hosts: int = 4, domains: int = 3, single_vms: bool = False, **settings: Any
+        self,
+        folder: Path,
+        hosts: int = 4,
+        domains: int = 3,
+        single_vms: bool = False,
+        group_per_domain: bool = False,
+        **settings: Any,
     ) -> None:
         self.folder = folder
         self.domain_of = {f"web-{number}": str(number % domains) for number in range(hosts)}
@@ -40,8 +46,14 @@ class RollFleet:
             # All of them say the same update domain, which says nothing.
             vms = [{"name": name, "update_domain": "0"} for name in self.domain_of]
             groups = {}
+        if group_per_domain:
+            groups = {f"set-{domain}": groups["web"] for domain in self.domain_of.values()}
+            vms = [{**vm, "group": f"set-{vm['update_domain']}"} for vm in vms]
         self.simulator = Simulator({"vms": vms, "groups": groups}, **settings)
         self.host_vars: dict[str, dict[str, Any]] = {name: {} for name in self.domain_of}
+        if group_per_domain:
+            for name, domain in self.domain_of.items():
+                self.host_vars[name]["maintenance_delivery_group"] = f"set-{domain}"
         # More of the environment of every run.
         self.settings: dict[str, str] = {}
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports for servers, one at which nobody listens, a server for HTTP, and hosts that can't be reached."""
+"""Ports for servers, one at which nobody listens, a server for HTTP, hosts that are down, and one that hangs."""
 
 from __future__ import annotations
 
@@ -104,3 +104,63 @@ def unreachable_host(folder: Path) -> dict[str, Any]:
     """Variables of a host at whose port nobody listens."""
     stand_in = {} if shutil.which("ssh") else ssh_that_is_refused(folder)
     return {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1, **stand_in}
+
+
+# Stands for a host that hangs: from the moment that spec.json names on, it takes commands and never answers.
+HANGING = """
+import base64, json, os, pathlib, re, time, zlib
+from ansible.plugins.connection.local import Connection as Local
+
+DOCUMENTATION = {documentation!r}
+here = pathlib.Path({folder!r})
+
+class Connection(Local):
+    transport = "hanging"
+
+    def exec_command(self, cmd, in_data=None, sudoable=True):
+        spec, host = json.loads((here / "spec.json").read_text()), self._play_context.remote_addr
+        if host != spec["host"]:
+            return super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
+        if not (here / "hangs").exists():
+            text = " ".join([str(cmd), told_in(str(cmd)), (in_data or b"").decode()])
+            is_due = not spec["after"] or (here / "due").exists()
+            hangs = is_due and re.search(spec["at"], text)
+            if not hangs or spec["does"]:
+                answer = super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
+            if not hangs:
+                if spec["after"] and re.search(spec["after"], text):
+                    (here / "due").touch()
+                return answer
+            (here / "hangs").touch()
+        if spec["by"] == "command":
+            return super().exec_command("exec /bin/sleep 100000", in_data=None, sudoable=sudoable)
+        while True:
+            try:
+                time.sleep(1)
+            except Exception:
+                pass
+
+def told_in(cmd):
+    found = re.findall("[A-Za-z0-9+/=]{{200,}}", cmd)
+    return json.dumps(json.loads(zlib.decompress(base64.b64decode(found[-1])))[1]) if found else ""
+"""
+
+
+class HangingHost:
+    """`at` and `after` are patterns of what a host is asked for; `does`: it does that, and then hangs."""
+
+    def __init__(
+        self, folder: Path, host: str, at: str, after: str = "", does: bool = False, by: str = "command"
+    ) -> None:
+        # Most tests have no need of Ansible in their own process.
+        from ansible.plugins.connection import local
+
+        self.folder = folder
+        folder.mkdir()
+        (folder / "spec.json").write_text(json.dumps({"host": host, "at": at, "after": after, "does": does, "by": by}))
+        documentation = local.DOCUMENTATION.replace("name: local", "name: hanging")
+        (folder / "hanging.py").write_text(HANGING.format(documentation=documentation, folder=str(folder)))
+
+    @property
+    def hangs(self) -> bool:
+        return (self.folder / "hangs").exists()

@@ -20,6 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
     Service,
+    Silent,
     Unanswered,
     Unreachable,
 )
@@ -35,6 +36,8 @@ LONGEST_COMPLAINT = 200
 SECONDS_PER_READING = 130.0
 # A VM that is meant to vanish and can't be reached so often in a row has done so.
 FAILURES_OF_A_VANISHED_VM = 3
+# Readings in a row to which a host said nothing at all. One that boots refuses them, or can't be reached.
+SILENCES_OF_A_HANGING_HOST = 3
 _MOMENTS = {"Started": "started_at", "gone": "over_at"}
 _GOALS = {"started": "it starts", "finished": "it is over"}
 
@@ -62,16 +65,19 @@ def first_reading(
     service: Service,
     wait_timeout: float,
     complaints: Complaints,
+    silences: int | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> DocumentReading:
     """A good reading from a host that may be down at first; the last trouble where none came in time."""
     deadline = clock() + wait_timeout
+    silent = 0
     while True:
         try:
             return service.read(max(1.0, min(SECONDS_PER_READING, deadline - clock())))
         except (Unreachable, Unanswered) as error:
-            if clock() + LONGEST_PAUSE >= deadline:
+            silent = silent + 1 if isinstance(error, Silent) else 0
+            if clock() + LONGEST_PAUSE >= deadline or silent == silences:
                 raise
             complaints.update(str(error), clock())
             service.reconnect()
@@ -99,8 +105,11 @@ class Wait:
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     # Event id -> the reading that first showed one of both.
     effects: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
+    # After how many silent readings in a row a host is given up, if it ever is.
+    silences: int | None = None
     trouble: str = ""
     failures_in_a_row: int = 0
+    silent_in_a_row: int = 0
 
     def until_reached(self) -> str:
         """Returns why the wait failed; nothing where every event got as far as it should."""
@@ -112,7 +121,7 @@ class Wait:
             if not missing or self._has_vanished(missing):
                 return ""
             left = deadline - self.clock()
-            if left <= 0:
+            if left <= 0 or self.silent_in_a_row == self.silences:
                 return self._timeout_sentence(missing)
             self._tell(missing, left)
             self.sleep(min(pause, left))
@@ -125,12 +134,14 @@ class Wait:
         except Unreachable as error:
             # The VM may be rebooting, which is what was approved: go on until it answers or the time is up.
             self._note_trouble(f"the host can't be reached ({error})")
+            self.silent_in_a_row = self.silent_in_a_row + 1 if isinstance(error, Silent) else 0
             self.service.reconnect()
         except Unanswered as error:
             # Not a good reading, so not a reading: the events are where they were.
             self._note_trouble(str(error))
+            self.silent_in_a_row = 0
         else:
-            self.trouble, self.failures_in_a_row = "", 0
+            self.trouble, self.failures_in_a_row, self.silent_in_a_row = "", 0, 0
             self._remember()
 
     def _note_trouble(self, trouble: str) -> None:
@@ -203,6 +214,11 @@ class Wait:
 
     def _timeout_sentence(self, missing: list[str]) -> str:
         trouble = f" The last reading failed: {self.trouble}" if self.trouble else ""
+        if self.silent_in_a_row == self.silences:
+            return (
+                f"The host took {self.silences} commands in a row and answered none, so nobody of this wave waits"
+                f" for it any longer. Last seen at {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"
+            )
         return (
             f"Not {self.goal} within the wait_timeout of {round(self.wait_timeout)} s. Last seen at"
             f" {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"

@@ -14,7 +14,13 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import shown_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait, first_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import (
+    SILENCES_OF_A_HANGING_HOST,
+    Complaints,
+    Wait,
+    first_reading,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Unanswered, Unreachable
@@ -38,12 +44,17 @@ class WaitAction(ServiceAction):
 
     def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         service = HostService(self, options, task_vars)
+        # In a run nobody else of the wave waits as long for a host that hangs.
+        in_a_wave = bool(options["run_id"]) and len(task_vars.get("ansible_play_batch") or ()) > 1
+        silences = SILENCES_OF_A_HANGING_HOST if in_a_wave and not is_windows(self) else None
         complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()
         try:
             # The VM may be down right now: that is what is waited for.
             reading = (
-                service.read() if self._task.check_mode else first_reading(service, options["wait_timeout"], complaints)
+                service.read()
+                if self._task.check_mode
+                else first_reading(service, options["wait_timeout"], complaints, silences)
             )
         except Unreachable as error:
             raise AnsibleConnectionFailure(str(error)) from None
@@ -59,6 +70,7 @@ class WaitAction(ServiceAction):
             read_timeout=options["timeout"],
             tell=Display().display,
             is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
+            silences=silences,
         )
         failure = "" if self._task.check_mode else wait.until_reached()
         events = wait.reading.status["events"]

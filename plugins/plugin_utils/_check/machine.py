@@ -14,7 +14,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.shapes im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_OF_A_COMMAND,
+    answering_within,
+    notice_silence,
+)
 
 HOST_HALF = HostHalf("_host_check", _host_check, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
@@ -43,9 +47,9 @@ class MachineAction(ServiceAction):
         notice_silence(self._connection)
         shell = str(self._connection._shell.SHELL_FAMILY)
         # The first call makes the connection; how long the next takes is what a run has to do with.
-        self._said("echo")
+        self._said("echo", task_vars)
         begun = time.monotonic()
-        said = self._said(TOOLS if shell == "sh" else "echo")
+        said = self._said(TOOLS if shell == "sh" else "echo", task_vars)
         way: dict[str, t.Any] = {
             "connection": str(self._connection.transport),
             "shell": shell,
@@ -66,9 +70,10 @@ class MachineAction(ServiceAction):
         found = {**answer["look"], "asked": asked, "answered": time.time()}
         return Way(**way, python=found["python"], by_module=self.by_module, user=found["user"]), found
 
-    def _said(self, command: str) -> dict[str, t.Any]:
+    def _said(self, command: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         try:
-            return t.cast("dict[str, t.Any]", self._low_level_execute_command(command))
+            with answering_within(self, task_vars, SECONDS_OF_A_COMMAND):
+                return t.cast("dict[str, t.Any]", self._low_level_execute_command(command))
         except AnsibleConnectionFailure:
             raise
         except AnsibleError as error:

@@ -32,6 +32,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
@@ -179,6 +180,8 @@ class StepOrders:
 
     def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
         arguments = {"plan": {ORDER: order}, "position": position}
+        # The host itself ends its steps in their time.
+        seconds = order["timeout"] + SECONDS_OF_A_COMMAND
         return STEP.run(
             self.action,
             order,
@@ -186,6 +189,8 @@ class StepOrders:
             module_args=arguments,
             unused=_unused_by(order),
             ends_with_the_run=bool(order.get("fenced")),
+            seconds=seconds,
+            after_silence=seconds,
         )
 
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -28,7 +28,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.powershell import run_by_powershell
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_AFTER_SILENCE,
+    SECONDS_OF_A_COMMAND,
+    answering_within,
+    notice_silence,
+)
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"
@@ -116,14 +121,18 @@ class HostHalf:
         unused: Collection[str] = (),
         first: Callable[[], t.Any] | None = None,
         ends_with_the_run: bool = False,
+        seconds: float = SECONDS_OF_A_COMMAND,
+        after_silence: float = SECONDS_AFTER_SILENCE,
     ) -> dict[str, t.Any]:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
         `first` is a way that goes before ours. `unused` are full names of modules that this request does not get to:
         what is not sent is not compiled. `ends_with_the_run`: the host is kept for this run while this lasts, so it
-        must not outlive it.
+        must not outlive it. `seconds` is the time in which all of it ends, and `after_silence` that of a host which has
+        been silent before.
         """
-        with ending_with_the_run() if ends_with_the_run else contextlib.nullcontext():
+        watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
+        with watched, answering_within(action, task_vars, seconds, after_silence):
             return self._run(action, request, task_vars, module_args, unused, first)
 
     def _run(
@@ -145,6 +154,8 @@ class HostHalf:
             answer = action._execute_module(
                 module_name=self.module, module_args=module_args or request, task_vars=task_vars
             )
+            # Or Ansible removes it when the task is over, and waits for that as long as it takes.
+            action._remove_tmp_path(action._connection._shell.tmpdir)
         return checked(answer, self.shape)
 
     def _quickly(

@@ -16,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
     DocumentReading,
     RefusedByHost,
     Sent,
+    Silent,
     Unanswered,
     Unreachable,
 )
@@ -23,6 +24,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_a
     NAME_NOT_TOLD,
     HostFailed,
     ServiceAction,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_TO_RECONNECT,
+    HostSilent,
+    answering_within,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
@@ -99,7 +105,8 @@ class HostService:
 
     def reconnect(self) -> None:
         try:
-            self.action._connection.reset()
+            with answering_within(self.action, self.task_vars, SECONDS_TO_RECONNECT):
+                self.action._connection.reset()
         except (AttributeError, AnsibleConnectionFailure):
             # Not every connection can be reset, and one that is down already need not be.
             return
@@ -109,6 +116,8 @@ class HostService:
             return self.action.ask_host(options, self.task_vars, **more)
         except AnsibleActionFail:
             raise
+        except HostSilent as error:
+            raise Silent(str(error)) from None
         except AnsibleError as error:
             # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
             # AnsibleConnectionFailure.

@@ -40,6 +40,10 @@ class Unreachable(Exception):
     """The host could not be reached, or contact was lost on the way: what was sent may have arrived."""
 
 
+class Silent(Unreachable):
+    """The host took a command and never answered: it hangs, which is not what a VM does that boots."""
+
+
 class Unanswered(Exception):
     """The host was reached, but the service gave no good answer. `result` is what its host half said instead."""
 

@@ -22,6 +22,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_OF_A_COMMAND,
+    patience_within,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of
 
 EXCHANGE = HostHalf("_service_exchange", _exchange, shapes.EXCHANGE, private=False)
@@ -40,7 +44,12 @@ class HostFailed(Exception):
 
 
 class ServiceAction(ActionBase):
-    """Base of the actions that talk to the metadata service of a host."""
+    """Base of the actions that talk to the metadata service of a host.
+
+    `seconds` is how long one command may take in all, in a run. Else it waits for the service as long as was asked for.
+    """
+
+    seconds: float | None = None
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
@@ -73,7 +82,7 @@ class ServiceAction(ActionBase):
             "endpoints": [options["endpoint"]],
             "api_version": versions.wanted(options),
             "with_instance": options["vm_name"] is None,
-            "timeout": options["timeout"],
+            "timeout": min(options["timeout"], patience_within(self.seconds)) if self.seconds else options["timeout"],
             **more,
         }
         marks = bool((request.get("approval") or {}).get("marking"))
@@ -88,6 +97,7 @@ class ServiceAction(ActionBase):
             task_vars,
             unused=(*(() if marks else ONLY_FOR_MARKS), *(() if discovers(request["endpoints"]) else (DISCOVERY,))),
             first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
+            seconds=self.seconds or options["timeout"] + SECONDS_OF_A_COMMAND,
         )
         if result.get("failed"):
             raise HostFailed(result)

@@ -1,18 +1,48 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Notice a host that falls silent in the middle of a command.
+"""Notice a host that falls silent in the middle of a command, and one that takes a command and never answers.
 
 A VM whose power fails, that freezes or is taken away does not say goodbye, and ssh waits for the end of a command for
-ever. Here hosts go away all the time, so ssh is told to ask now and then whether somebody is there.
+ever. Here hosts go away all the time, so ssh is told to ask now and then whether somebody is there. That does not help
+where a disk hangs, or a login that asks a dead directory: so each command has a time in which it ends as well.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import signal
+import subprocess
+import threading
+import time
+import types
 import typing as t
+from collections.abc import Iterator
+from pathlib import Path
 
-# Unreachable after 20 s of silence. What the user has set himself comes first on the command line, and wins.
+from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+
 KEEP_ASKING = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+# How long one command may take: one that reads and writes a file or two, and what comes on top of what it waits for.
+SECONDS_OF_A_COMMAND = 30.0
+# A reading of a run, where maintenance_read_timeout is not set.
+SECONDS_OF_A_READING = 30
+# A host that gave no answer in this run before: it must not keep others waiting as long each time.
+SECONDS_AFTER_SILENCE = 10.0
+# Whatever takes the exception for something else gets another.
+SECONDS_BETWEEN_ALARMS = 2.0
+SECONDS_TO_RECONNECT = 10.0
+
+
+class HostSilent(AnsibleConnectionFailure):
+    """A host took a command and gave no answer in time. What it was told to do may have been done, or be done later."""
+
+
+class _Alarm(BaseException):
+    """No Exception, as those are caught on the way, and some connections try again then."""
 
 
 def notice_silence(connection: t.Any) -> None:
@@ -22,3 +52,99 @@ def notice_silence(connection: t.Any) -> None:
     own = connection.get_option("ssh_extra_args") or ""
     if KEEP_ASKING not in own:
         connection.set_option("ssh_extra_args", f"{own} {KEEP_ASKING}".strip())
+
+
+def seconds_of_a_reading(value: t.Any) -> float:
+    """What maintenance_read_timeout says for a host."""
+    text = str(SECONDS_OF_A_READING if value in (None, "") else value).strip()
+    if isinstance(value, bool) or not text.isdecimal() or int(text) == 0:
+        raise AnsibleActionFail(f"maintenance_read_timeout must be a whole number of seconds, 1 or more, not {value!r}")
+    return float(text)
+
+
+def patience_within(seconds: float) -> float:
+    """How long a command may wait for the service, so that the host can still say that it waited in vain."""
+    return max(1.0, seconds * 2 / 3)
+
+
+@contextlib.contextmanager
+def answering_within(
+    action: ActionBase, task_vars: t.Mapping[str, t.Any], seconds: float, after_silence: float = SECONDS_AFTER_SILENCE
+) -> Iterator[None]:
+    """What is asked of a task's host in here ends in time, or in HostSilent.
+
+    `after_silence` is the time of a host that has been silent in this run and has not answered since.
+    """
+    host = str(action._task.delegate_to or task_vars["inventory_hostname"])
+    mark = _mark_of(host)
+    if mark.exists():
+        seconds = min(seconds, after_silence)
+    try:
+        with ending_within(seconds):
+            yield
+    except _Late:
+        mark.parent.mkdir(mode=0o700, exist_ok=True)
+        mark.touch()
+        # It would be removed by another command.
+        action._connection._shell.tmpdir = None
+        raise HostSilent(
+            f"{host} took a command and gave no answer within {seconds:.0f} s, so it counts as unreachable. Look at its"
+            " load, its disks and whatever its login asks"
+        ) from None
+    mark.unlink(missing_ok=True)
+
+
+class _Late(Exception):
+    """It did not end in time."""
+
+
+@contextlib.contextmanager
+def ending_within(seconds: float) -> Iterator[None]:
+    """Ends what takes longer, also inside of a connection plugin, with all that it has started here.
+
+    Ansible's own time for a task comes by the same signal. Where that comes first, nothing is changed about it.
+    """
+    outer, _interval = signal.getitimer(signal.ITIMER_REAL)
+    if threading.current_thread() is not threading.main_thread() or 0 < outer <= seconds:
+        yield
+        return
+    begun = time.monotonic()
+    alarm = _Alarm()
+
+    def ring(_number: int, _frame: types.FrameType | None) -> t.NoReturn:
+        raise alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds, SECONDS_BETWEEN_ALARMS)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _Alarm as rung:
+        # It may have rung right before it was to be switched off.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if rung is not alarm:
+            raise
+        _end_processes(rung.__traceback__)
+        raise _Late from None
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        if outer:
+            signal.setitimer(signal.ITIMER_REAL, max(0.01, outer - (time.monotonic() - begun)))
+
+
+def _mark_of(host: str) -> Path:
+    """In a folder of the run, as each task is a process of its own."""
+    name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return Path(constants.DEFAULT_LOCAL_TMP) / "azure-silent" / name
+
+
+def _end_processes(traceback: types.TracebackType | None) -> None:
+    """An ssh that nobody listens to any more would stay for as long as its host is silent."""
+    while traceback:
+        for value in list(traceback.tb_frame.f_locals.values()):
+            if isinstance(value, subprocess.Popen):
+                with contextlib.suppress(OSError):
+                    value.kill()
+        traceback = traceback.tb_next

@@ -56,6 +56,7 @@ def next_round(
     """
     missing, not_fit = unleased or {}, unfit or {}
     moves = [_without_lease(move, missing) for move in what_may_go_down_now(roll)]
+    holds = [move for move in moves if move.kind == HOLD]
     entries: list[PlanEntry] = [entry for wave in plan["waves"] for entry in wave["events"]]
     going = {move.approve for move in moves if move.kind == ROUND}
     going |= {event for move in moves if move.kind == DRAIN for event in move.events}
@@ -85,8 +86,8 @@ def next_round(
         "again": bool(put_off) and did,
         "waits": not did
         and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
-        "waits_for_service": all(move.short_of_service for move in moves if move.kind == HOLD),
-        "waits_for": sorted({name for move in moves if move.kind == HOLD for name in move.in_the_way}, key=natural),
+        "waits_for_service": bool(holds) and all(move.short_of_service for move in holds),
+        "waits_for": sorted({name for move in holds for name in move.in_the_way}, key=natural),
     }
 
 

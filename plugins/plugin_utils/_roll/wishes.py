@@ -14,7 +14,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
 
 OVERLAPS = ("wait", "proceed")
 ON_FAILED_DRAIN = ("restore", "leave")
-SECONDS = ("drain_timeout", "drain_reserve", "approve_wait_timeout", "restore_timeout", "maintenance_healthy_timeout")
+SECONDS = (
+    "drain_timeout",
+    "drain_reserve",
+    "approve_wait_timeout",
+    "restore_timeout",
+    "maintenance_healthy_timeout",
+    "maintenance_read_timeout",
+)
 # A lease lasts 90 seconds: less 20 for a POST, less 30 for a freeze of the host.
 LEASE_SECONDS = 90
 SHARE_FOR_THE_HOST = 40 / 90
