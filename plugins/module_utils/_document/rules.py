@@ -174,7 +174,7 @@ def _words(value, complaint):
 
 def span(value):
     """Seconds, from a number or from a text such as 10s, 15m, 36h or 7d."""
-    found = _SPAN.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
+    found = _SPAN.fullmatch(str(value).strip())
     if not found:
         raise ValueError("must be a number of seconds, or a text such as 10s, 15m, 36h or 7d")
     return int(found.group(1)) * _UNITS[found.group(2).lower()]
