@@ -89,6 +89,7 @@ OPTIONS = dict(
     pattern_hosts=dict(type="list", elements="str", default=[]),
     asked=dict(type="int", default=0),
     answers=dict(type="str"),
+    others=dict(type="list", elements="str"),
     wave=dict(type="int", default=0),
     records=dict(type="list", elements="dict", default=[]),
     nodes=dict(type="list", elements="dict", default=[]),
@@ -156,13 +157,16 @@ class ActionModule(ActionBase):
     def _answers_of(self, hosts: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
         return _by_lease(needed_vars(hosts, self.hostvars, (LEASE_ANSWERS,)).values())
 
-    def _read_again(self) -> dict[str, dict[str, t.Any]]:
-        """Hosts outside of the batch that others have read for it, with what they said."""
+    def _read_again(self) -> dict[str, dict[str, t.Any]] | None:
+        """Hosts outside of the batch that had to be read first, with what they said; None before that."""
+        if self.options["others"] is None:
+            return None
         names = [str(host) for host in self.task_vars.get("ansible_play_batch", ())]
         said = {}
         for variables in needed_vars(names, self.hostvars, (READ_AGAIN,)).values():
             for result in (variables.get(READ_AGAIN) or {}).get("results", ()):
-                said[str(result["__other"])] = plain(result)
+                if result["__other"] in self.options["others"]:
+                    said[str(result["__other"])] = plain(result)
         found = needed_vars(list(said), self.hostvars, READ)
         documents = Documents(constants.DEFAULT_LOCAL_TMP)
         return {
@@ -255,7 +259,6 @@ class ActionModule(ActionBase):
             hosts=found["hosts"],
             reads=found["reads"],
             answers=to_carry(early) if found["begun"] else "",
-            stale=found["stale"],
             wave=found["wave"]["number"] if found["wave"] else 0,
         )
 
@@ -292,6 +295,7 @@ class ActionModule(ActionBase):
             ),
             "run_id": self.state["run_id"],
             "calls": decision["calls"],
+            "others": decision["others"],
         }
 
     def _drained(self) -> dict[str, t.Any]:
@@ -374,7 +378,6 @@ class ActionModule(ActionBase):
             pause=pause,
             hosts=hosts,
             lines=held,
-            stale=batch_check.stale(self.state, batch, self.wishes, self.now),
         )
 
     def _sum_up(self) -> dict[str, t.Any]:

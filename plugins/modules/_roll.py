@@ -26,7 +26,6 @@ options:
     required: true
     choices:
       - begin
-      - places
       - plan
       - check
       - decide

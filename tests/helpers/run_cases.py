@@ -30,6 +30,18 @@ def drained(*events, owner="me", marks=(), **more):
     return Journal(owner, events, ("Reboot",) * len(events), True, more.pop("finished", True), marks=marks, **more)
 
 
+def seen_by(hosts, events):
+    """The hosts with their own accounts of what they show, and the events as each group has them."""
+    known = {event.id: event for event in events}
+    made = []
+    for host in hosts:
+        own = {i: known[i].hosts for i in known if (i in host.shows or not host.read) and host.name in known[i].hosts}
+        made.append(dataclasses.replace(host, named_with={**own, **host.named_with}))
+    groups = {host.group: {event for one in hosts if one.group == host.group for event in one.shows} for host in hosts}
+    found = [dataclasses.replace(known[i], group=group) for group in groups for i in known if i in groups[group]]
+    return tuple(made), tuple(found)
+
+
 def roll(hosts, events=(), act=None, settings=None, **more):
     """`hosts`: name -> domain, or a Host. All of one group, and all show all events, unless they say otherwise."""
     made = []
@@ -38,7 +50,7 @@ def roll(hosts, events=(), act=None, settings=None, **more):
         shows = host.shows or tuple(event.id for event in events)
         made.append(dataclasses.replace(host, shows=shows if host.read else ()))
     may_act_on = frozenset(hosts if act is None else act)
-    return Roll("me", NOW, tuple(made), tuple(events), settings=settings or Settings(), may_act_on=may_act_on, **more)
+    return Roll("me", NOW, *seen_by(made, events), settings=settings or Settings(), may_act_on=may_act_on, **more)
 
 
 def told(state):

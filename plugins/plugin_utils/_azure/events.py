@@ -35,6 +35,7 @@ __all__ = (
     "JUDGED_BY",
     "TYPE_SINCE",
     "VANISHING_TYPES",
+    "Account",
     "BadReading",
     "approval_body",
     "build_status",
@@ -42,6 +43,7 @@ __all__ = (
     "canonical_name",
     "complaint_about_filters",
     "known_of_status",
+    "merged",
     "names_host",
     "parse_document",
     "parse_identity",
@@ -67,6 +69,43 @@ names_host: Callable[[t.Mapping[str, t.Any], str], bool] = _document.names_host
 approval_body: Callable[[t.Sequence[str], str, int | str], str] = _document.approval_body
 # Document, identity, when it was read, and the VM's name where the identity was not asked for.
 build_status: Callable[..., _Data] = _document.build_status
+
+
+class Account(t.NamedTuple):
+    """What one host shows of an event."""
+
+    # By the same reading, the host is one of the VMs that the event names.
+    by_named: bool
+    event: t.Mapping[str, t.Any]
+
+
+def merged(accounts: t.Iterable[Account], safest: Callable[[t.Mapping[str, t.Any]], t.Any] | None = None) -> _Data:
+    """One event of all accounts of it.
+
+    The hosts that it names are trusted about it, and others only where none of these can be asked. A start counts
+    whoever shows it, as it holds back more than it allows. Where accounts differ, the safest counts: the one that
+    `safest` ranks lowest, the nearest date, every VM that is named.
+    """
+    known = list(accounts)
+    trusted = [account.event for account in known if account.by_named] or [account.event for account in known]
+    chosen = min(trusted, key=safest or _takes_away)
+    started = any(account.event.get("status") == "Started" for account in known)
+    dated = [(seconds_of(event.get("not_before")), event.get("not_before")) for event in trusted]
+    nearest = min(((at, text) for at, text in dated if at is not None), default=(None, chosen.get("not_before")))
+    names: dict[str, str] = {}
+    for event in trusted:
+        for name in event.get("resources") or ():
+            names.setdefault(canonical_name(str(name)), str(name))
+    return {
+        **chosen,
+        "status": "Started" if started else chosen.get("status"),
+        "not_before": nearest[1],
+        "resources": list(names.values()),
+    }
+
+
+def _takes_away(event: t.Mapping[str, t.Any]) -> bool:
+    return event.get("type") in VANISHING_TYPES
 
 
 def select(

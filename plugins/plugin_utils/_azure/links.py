@@ -10,9 +10,14 @@ the size of the readings.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    Account,
+    canonical_id,
+    canonical_name,
+    merged,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
     Claim,
     InventoryOf,
@@ -33,13 +38,19 @@ NOW = float("-inf")
 NEVER = float("inf")
 
 
+# Beside the VMs that it names.
+_COMPARED = ("type", "status", "not_before", "duration_seconds", "source", "description")
+
+
 class _Version:
     """The VMs that an event names, as one or more hosts of one scope show it."""
 
-    __slots__ = ("groups", "hosts", "resources", "scope", "strangers")
+    __slots__ = ("by_named", "groups", "hosts", "resources", "scope", "strangers")
 
     def __init__(self, resources: t.Any, scope: Scope, vms: Vms) -> None:
         self.resources, self.scope = resources, scope
+        # A host that it names shows it.
+        self.by_named = False
         # Host of this run -> its VM's name as Azure wrote it.
         self.hosts: dict[str, str] = {}
         # Canonical name -> the name as Azure wrote it, of VMs that are no host of this run.
@@ -65,23 +76,20 @@ class SeenEvent:
         "_torn",
         "_torn_by_named",
         "due",
+        "event",
         "hosts",
         "id",
         "last",
-        "newest",
-        "read_at",
         "shown_by",
         "silent",
-        "started",
+        "undeclared",
         "versions",
     )
 
-    def __init__(self, event: Mapping[str, t.Any], read_at: str) -> None:
+    def __init__(self, event: Mapping[str, t.Any]) -> None:
         self.id = str(event.get("id"))
-        # From the newest reading of a host that it names; from that of another one only where there is none.
-        self.newest = event
-        self.read_at = read_at
-        self.started = False
+        # What its accounts make of it, once all are in.
+        self.event: Mapping[str, t.Any] = event
         self.due = NOW
         # The hosts of this run that it names and that are to be looked after -> their VMs' names as Azure wrote them.
         self.hosts: dict[str, str] = {}
@@ -89,11 +97,13 @@ class SeenEvent:
         self.shown_by: dict[str, None] = {}
         # Those of them whose own reading is good and does not show it.
         self.silent: list[str] = []
+        # Those that show it and declare no delivery group -> the one that others which it names declare.
+        self.undeclared: dict[str, str] = {}
         self.versions: list[_Version] = []
         # The one that was looked at last: nearly always the next host brings the same.
         self.last: _Version | None = None
-        # What the named hosts say about it, where they do not all say the same: kind, source and so on.
-        self._accounts: dict[tuple[str, ...], Mapping[str, t.Any]] = {}
+        # Each account once, whoever gives it.
+        self._accounts: dict[tuple[t.Any, ...], Account] = {}
         # A version by which it names hosts of several declared groups.
         self._torn: _Version | None = None
         self._torn_by_named = False
@@ -110,10 +120,8 @@ class SeenEvent:
         return list(found.values())
 
     @property
-    def accounts(self) -> list[Mapping[str, t.Any]]:
-        """The event as the named hosts show it, the newest first, where they differ in what a policy looks at."""
-        newest = _account(self.newest)
-        return [self.newest, *(event for account, event in self._accounts.items() if account != newest)]
+    def started(self) -> bool:
+        return self.event.get("status") == "Started"
 
     @property
     def is_torn(self) -> bool:
@@ -126,6 +134,10 @@ class SeenEvent:
         versions = [*self.versions, self._torn] if self._torn else self.versions
         return list(dict.fromkeys(host for version in versions for host in version.hosts))
 
+    def merged(self, safest: Callable[[Mapping[str, t.Any]], t.Any]) -> EventData:
+        """The event, where a policy ranks accounts that differ."""
+        return merged(self._accounts.values(), safest)
+
     def version(self, resources: t.Any, scope: Scope, vms: Vms) -> _Version:
         for known in self.versions:
             if known.scope == scope and known.resources == resources:
@@ -134,37 +146,31 @@ class SeenEvent:
             return self._torn
         return _Version(resources, scope, vms)
 
-    def add(self, host: str, event: Mapping[str, t.Any], read_at: str, version: _Version, group: str | None) -> None:
-        """The event as this host, of this declared group, shows it."""
+    def add(self, host: str, event: Mapping[str, t.Any], version: _Version, group: str | None) -> None:
+        """Take in the event as this host, of this declared group, shows it."""
         is_named = host in version.hosts
         if len(version.groups) > 1:
             # One of the declarations is wrong, or the host is not what it claims to be.
             self._torn = version
             self._torn_by_named = self._torn_by_named or is_named
             return
-        if group is not None and version.groups and group not in version.groups:
-            # Of another delivery group: it was not shown this event.
+        if version.groups and group not in version.groups:
+            # Of another delivery group, or of none: no declared group is joined by a host's own word.
+            if is_named and group is None:
+                (self.undeclared[host],) = version.groups
             return
         if version not in self.versions:
             self.versions.append(version)
-        if event.get("status") == "Started":
-            # There is no way back from Started, so that one reading that says so is enough to hold back.
-            self.started = True
+        said = (is_named, id(version), *(str(event.get(key)) for key in _COMPARED))
+        self._accounts.setdefault(said, Account(is_named, event))
         if is_named:
-            self._add_witness(host, event, read_at)
-        elif not self.shown_by and read_at > self.read_at:
-            self.newest, self.read_at = event, read_at
-
-    def _add_witness(self, host: str, event: Mapping[str, t.Any], read_at: str) -> None:
-        if self.shown_by and event is not self.newest:
-            self._accounts.setdefault(_account(event), event)
-            self._accounts.setdefault(_account(self.newest), self.newest)
-        if not self.shown_by or read_at > self.read_at:
-            self.newest, self.read_at = event, read_at
-        self.shown_by[host] = None
+            version.by_named = True
+            self.shown_by[host] = None
 
     def settle(self, host_vars: HostVars) -> None:
-        """When all readings are in: which hosts are to be looked after."""
+        """Once all readings are in: merge the accounts, and find the hosts that are to be looked after."""
+        if self.shown_by:
+            self.versions = [version for version in self.versions if version.by_named]
         self.hosts = {host: written for version in self.versions for host, written in version.hosts.items()}
         if self.shown_by:
             self.silent = [host for host in self.hosts if host not in self.shown_by and was_read(host_vars.get(host))]
@@ -173,15 +179,13 @@ class SeenEvent:
         else:
             # Nobody whom it names shows it: those who were read say that there is no such event.
             self.hosts = {host: name for host, name in self.hosts.items() if not was_read(host_vars.get(host))}
-        self.due = NOW if self.started else moment(self.newest.get("not_before"))
+        if self._accounts:
+            self.event = merged(self._accounts.values())
+        self.due = NOW if self.started else moment(self.event.get("not_before"))
 
     def believe_only_who_shows_it(self) -> list[str]:
         """For hosts that were read again: those that still do not show it are none of its hosts. Gives their VMs."""
         return [self.hosts.pop(host) for host in self.silent]
-
-
-def _account(event: Mapping[str, t.Any]) -> tuple[str, ...]:
-    return tuple(str(event.get(key)) for key in ("type", "duration_seconds", "source", "description"))
 
 
 class Vms:
@@ -253,13 +257,12 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
         events = events_of(status)
         if not events:
             continue
-        read_at = status["read_at"] if isinstance(status.get("read_at"), str) else ""
         scope, group = vms.scopes[host], groups.get(host) if groups else None
         for event in events:
             written = event.get("id")
             seen = as_written.get(written) if isinstance(written, str) else None
             if seen is None:
-                seen = found.setdefault(canonical_id(str(written)), SeenEvent(event, read_at))
+                seen = found.setdefault(canonical_id(str(written)), SeenEvent(event))
                 if isinstance(written, str):
                     as_written[written] = seen
             resources = event.get("resources") or ()
@@ -275,7 +278,7 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
                 host not in version.hosts and seen.shown_by and group is None and version is seen.versions[0]
             ) and event.get("status") != "Started":
                 continue
-            seen.add(host, event, read_at, version, group)
+            seen.add(host, event, version, group)
     for seen in found.values():
         seen.settle(host_vars)
     return list(found.values())

@@ -35,6 +35,8 @@ def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms,
     for seen in events:
         if seen.is_torn:
             found.append(_about_groups(seen, vms.groups))
+        elif seen.undeclared:
+            found.append(_about_undeclared(seen))
         elif seen.named and not seen.hosts:
             found.append(_about_hearsay(seen))
     return found
@@ -88,6 +90,17 @@ def _about_groups(seen: SeenEvent, groups: Mapping[str, str]) -> Doubt:
     return {"why": why, "hosts": hosts, "wrong": True}
 
 
+def _about_undeclared(seen: SeenEvent) -> Doubt:
+    hosts = sorted(seen.undeclared, key=natural)
+    group = seen.undeclared[hosts[0]]
+    why = (
+        f"{_kind(seen)} {seen.id} names {_some(hosts)} beside hosts of {group}, and the inventory declares no delivery"
+        f" group for {_some(hosts)}, so that it is not approved. Set maintenance_delivery_group: {group} on"
+        f" {'it' if len(hosts) == 1 else 'them'} if {'it is' if len(hosts) == 1 else 'they are'} of that group."
+    )
+    return {"why": why, "hosts": hosts, "wrong": True}
+
+
 def _about_hearsay(seen: SeenEvent) -> Doubt:
     hosts = sorted(seen.named, key=natural)
     why = (
@@ -111,4 +124,4 @@ def _some(hosts: Sequence[str]) -> str:
 
 
 def _kind(seen: SeenEvent) -> str:
-    return str(seen.newest.get("type") or "Event")
+    return str(seen.event.get("type") or "Event")

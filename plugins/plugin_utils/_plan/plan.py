@@ -55,7 +55,6 @@ Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
 
 _MOST_REASONS = 3
 _COPIED = ("type", "source", "description", "not_before", "duration_seconds")
-_TOLD = ("type", "source", "description", "duration_seconds")
 # Nobody is harmed by a drain too many, and what is left alone is not started.
 _CAREFUL = ("drain", "ignore", "approve")
 
@@ -128,6 +127,8 @@ def make_plan(
         "unknown": unread,
         "unread": _by_reason(unread, host_vars, _why_unread),
         "not_believed": doubts,
+        # Hosts that are not the VMs that they claim to be.
+        "refused_hosts": sorted({host for claim in claims for host in claim.refused}, key=natural),
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
         # Left drained by an earlier run: their event is over or was cancelled; they have one; it can't be said.
@@ -174,39 +175,36 @@ def _by_reason(
 def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None) -> PlanEntry:
     not_believed_of = seen.believe_only_who_shows_it() if read_again else []
     strangers = seen.strangers + not_believed_of
+    left = _seconds_left(seen, now)
+    event = {**seen.merged(lambda account: how_careful(account, rules, left)), "seconds_left": left}
     entry: dict[str, t.Any] = {
         "id": seen.id,
-        **{key: seen.newest.get(key) for key in _COPIED},
-        "status": "Started" if seen.started else str(seen.newest.get("status")),
-        "seconds_left": _seconds_left(seen, now),
+        **{key: event.get(key) for key in _COPIED},
+        "status": str(event.get("status")),
+        "seconds_left": left,
         "hosts": sorted(seen.hosts, key=natural),
-        "resources": [str(name) for name in seen.newest.get("resources") or ()],
+        "resources": event["resources"],
         # VMs that the event names and that are no hosts of this run: approving would start it for them too.
         "uncovered": strangers,
         "not_in_run": [],
         # The hosts that show it themselves, and those that were read and do not.
         "shown_by": sorted(seen.shown_by, key=natural),
-        "not_shown_by": sorted(seen.silent, key=natural),
+        "not_shown_by": sorted((host for host in seen.silent if host not in seen.undeclared), key=natural),
         # VMs of the latter, among those that are uncovered.
         "not_believed_of": not_believed_of,
+        "vanishing": event.get("type") in VANISHING_TYPES,
+        **ruling_on(event, rules),
     }
-    entry.update(_most_careful(entry, seen.accounts, rules))
     may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
     entry["approvable"] = may_start and (not strangers or uncovered == "allow")
     entry["steps"] = _steps(entry)
     return t.cast(PlanEntry, entry)
 
 
-def _most_careful(
-    entry: Mapping[str, t.Any], accounts: Sequence[Mapping[str, t.Any]], rules: Sequence[Rule]
-) -> dict[str, t.Any]:
-    """What the policy decides; where named hosts tell different things about an event, what is safe for all of them."""
-    found = []
-    for account in accounts:
-        told = {key: account.get(key) for key in _TOLD}
-        decision = ruling_on({**entry, **told}, rules)
-        found.append({**told, "vanishing": told["type"] in VANISHING_TYPES, **decision})
-    return min(found, key=lambda one: (_CAREFUL.index(one["action"]), one["vanishing"]))
+def how_careful(event: Mapping[str, t.Any], rules: Sequence[Rule], seconds_left: int | None) -> tuple[int, bool]:
+    """Rank what is safe for the VM of every account first."""
+    ruling = ruling_on({**event, "seconds_left": seconds_left}, rules)
+    return _CAREFUL.index(ruling["action"]), event.get("type") in VANISHING_TYPES
 
 
 def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
@@ -214,7 +212,7 @@ def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
         return None
     if now is not None:
         return max(0, int(seen.due - now))
-    told = seen.newest.get("seconds_left")
+    told = seen.event.get("seconds_left")
     return int(told) if isinstance(told, (int, float)) else None
 
 

@@ -83,6 +83,7 @@ class _WithoutWords(t.TypedDict):
     unknown: list[str]
     unread: list[SameReason]
     not_believed: list[Doubt]
+    refused_hosts: list[str]
     journal_problems: list[SameReason]
     nothing_to_do: list[str]
     # Left drained by an earlier run: those whose event is over, those that have one, those of which it can't be said.

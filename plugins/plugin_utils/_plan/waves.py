@@ -232,7 +232,7 @@ def _wave(
     return {
         "hosts": list(hosts),
         "domains": list(first.domains),
-        "deadline": None if underway or not events else str(events[0].newest["not_before"]).strip(),
+        "deadline": None if underway or not events else str(events[0].event["not_before"]).strip(),
         "underway": underway,
         "events": [seen.id for seen in events],
         "warnings": warnings,

@@ -100,7 +100,7 @@ def _host(name: str, variables: Mapping[str, t.Any] | None, domain: str, events:
         "state": _state(was_read, events),
         # Also those that only other hosts show, where the host itself was not read.
         "events": [seen.id for seen in events],
-        "due": dated[0].newest["not_before"] if dated else None,
+        "due": dated[0].event["not_before"] if dated else None,
         "read_at": str(status["read_at"]) if was_read and isinstance(status.get("read_at"), str) else None,
         "unread": "" if was_read else str(known.get("maintenance_unread") or "it is unread"),
     }
@@ -118,11 +118,11 @@ def _event(seen: SeenEvent, now: float, domains: Mapping[str, str]) -> dict[str,
     hosts = sorted(seen.hosts, key=natural)
     return {
         "id": seen.id,
-        **{key: seen.newest.get(key) for key in _COPIED},
-        "status": "Started" if seen.started else str(seen.newest.get("status")),
+        **{key: seen.event.get(key) for key in _COPIED},
+        "status": str(seen.event.get("status")),
         "seconds_left": None if seen.due == NOW else max(0, int(seen.due - now)),
         "hosts": hosts,
-        "resources": [str(name) for name in seen.newest.get("resources") or ()],
+        "resources": [str(name) for name in seen.event.get("resources") or ()],
         # VMs that the event names and that are none of these hosts: approving would start it for them too.
         "uncovered": seen.strangers,
         "domains": sorted({domains[host] for host in hosts}, key=natural),
@@ -138,7 +138,7 @@ def _counts(hosts: list[dict[str, t.Any]], events: list[SeenEvent], now: float) 
         # Read or not: of these the host itself has not told anything.
         "not_read": sum(1 for host in hosts if host["unread"]),
         "events": len(events),
-        "next_due": dated[0].newest["not_before"] if dated else None,
+        "next_due": dated[0].event["not_before"] if dated else None,
         "next_seconds_left": max(0, int(dated[0].due - now)) if dated else None,
     }
 

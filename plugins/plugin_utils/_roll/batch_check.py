@@ -30,8 +30,6 @@ class Check(t.TypedDict):
     reads: list[str]
     # The lease was taken with the plan.
     begun: bool
-    # Hosts of the same groups that act by themselves, and were read too long ago.
-    stale: list[str]
 
 
 def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAnswers, now: float) -> Check:
@@ -66,7 +64,6 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAns
         "hosts": hosts,
         "reads": hosts if not begun or has_to_be_read(state, early) else [],
         "begun": begun,
-        "stale": [] if stop else stale(state, batch, wishes, now),
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
@@ -54,7 +54,9 @@ def model_of_batch(
     wishes: Wishes,
     inventory: Inventory,
     now: float,
+    read_now: Collection[str] = (),
 ) -> Roll:
+    """`read_now`: hosts outside of the batch that were read with it."""
     planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
     roll = model_of(
@@ -70,9 +72,10 @@ def model_of_batch(
         # What the inventory no longer has is told, and holds nobody up.
         records=[record for record in state["records"] if record["host"] in state["lease_of"]],
         elsewhere=functools.cache(inventory.elsewhere),
-        seen=state["seen"],
-        gone=gone_now(state, {host: kept[host] for host in variables}),
+        gone=gone_now(state, {host: kept[host] for host in (*variables, *read_now)}),
         inventory=state["lease_of"],
+        refused={*state["refused"], *made["refused_hosts"]},
+        read_now=read_now,
     )
     failed = failures(state, wishes, grouping_of(kept))
     return dataclasses.replace(roll, failures=failed, services=state["services"] or None)

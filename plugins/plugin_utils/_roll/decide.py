@@ -116,6 +116,8 @@ class _Decision:
         forgotten = self._forgotten()
         at_once = self._drained_at_once()
         busy = {name for move in at_once for name in move.hosts}
+        sent = self._drained_after_the_approval(busy)
+        busy |= {name for move in sent for name in move.hosts if move.kind == DRAIN}
         self.returnable = {host.name: host for host in self.state.actable if self._is_returnable(host, busy)}
         begun = self._begun(busy)
         finishing = self._finishing(busy, resent={move.approve for move in begun})
@@ -123,7 +125,7 @@ class _Decision:
         waiting = {name for move in returned for name in move.hosts} & self.state.out
         # Rule 2: what is out comes first. Nothing begins until it is back in service.
         begun = [self._after_returns(move, waiting) for move in begun]
-        return [*forgotten, *at_once, *finishing, *returned, *self._not_returned(), *begun, *self._unread()]
+        return [*forgotten, *at_once, *sent, *finishing, *returned, *self._not_returned(), *begun, *self._unread()]
 
     def _move(self, kind: str, hosts: Iterable[str], events: Iterable[str] = (), why: str = "") -> Move:
         names = tuple(sorted(hosts, key=natural))
@@ -163,24 +165,43 @@ class _Decision:
         for event in [event for event in self.state.events if event.action == "drain"]:
             hosts = [name for name in event.hosts if self._is_due_at_once(name, event)]
             if hosts:
-                why = f"{event.type} {event.id} takes the VM away" if event.vanishing else f"{event.id} was sent"
+                why = f"{event.type} {event.id} takes the VM away"
                 found.append(self._move(DRAIN, hosts, self._round_events(event), why))
         return found
 
-    def _is_due_at_once(self, name: str, event: Event) -> bool:
-        if not self.state.speaks_for(name, event):
+    def _drained_after_the_approval(self, busy: set[str]) -> list[Move]:
+        """(8) A host that a sent event names later; rule 3: one that lost its journal while its event is under way."""
+        found = []
+        for event in [event for event in self.state.events if event.action == "drain" and not event.vanishing]:
+            hosts = [name for name in event.hosts if name not in busy and self._is_caught(name, event)]
+            if not hosts:
+                continue
+            others = self.state.in_the_way((*event.hosts, *event.strangers), self.state.down | self.going)
+            if others:
+                why = f"{event.id} was sent, and {some_of(others)}, of another domain, is not in service"
+                found.append(self._hold(event, _Obstacle(_OUT, why, hosts=tuple(others))))
+                continue
+            self.going.update(event.hosts)
+            move = self._move(DRAIN, hosts, self._round_events(event), f"{event.id} was sent")
+            found.append(dataclasses.replace(move, needs_lease=True))
+        return found
+
+    def _is_caught(self, name: str, event: Event) -> bool:
+        if not self._is_to_drain(name, event) or not self.state.is_under_way(event):
             return False
         host = self.state.hosts[name]
-        if _is_drained(host, event) or self.state.is_worked_on(host):
-            return False
-        if event.vanishing:
-            # Rule 4: they take away what is lost anyway.
-            return not event.started
-        if not self.state.is_under_way(event):
-            return False
-        # (8) A host that a sent event names later; rule 3: one that lost its journal while its event is under way.
         lost = not (host.journal and host.journal.drained) and event.id in self.state.drained_for(host)
-        return event.id in self.state.marks or lost
+        return lost or self.state.is_sent_for(host, event)
+
+    def _is_due_at_once(self, name: str, event: Event) -> bool:
+        """Rule 4: a Preempt or Terminate takes away what is lost anyway."""
+        return event.vanishing and not event.started and self._is_to_drain(name, event)
+
+    def _is_to_drain(self, name: str, event: Event) -> bool:
+        host = self.state.hosts.get(name)
+        if host is None or not self.state.speaks_for(name, event):
+            return False
+        return not _is_drained(host, event) and not self.state.is_worked_on(host)
 
     def _finishing(self, busy: set[str], resent: set[str]) -> list[Move]:
         """Rule 2: a host whose event is marked or Started is waited for, and never brought back before."""
@@ -201,8 +222,7 @@ class _Decision:
 
     def _unread(self) -> list[Move]:
         """What is down and can't be read is waited for: only a good reading tells that its event is gone."""
-        sent = {name for mark in self.state.marks.values() for name in mark.hosts}
-        awaited = (self.state.down | sent) & self.roll.may_act_on
+        awaited = (self.state.down | self.state.marked_hosts) & self.roll.may_act_on
         return [
             self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
             for host in self.state.hosts.values()
@@ -276,9 +296,9 @@ class _Decision:
     def _is_candidate(self, event: Event) -> bool:
         if event.started or roll_leaves_alone(self.state, event):
             return False
-        mark = self.state.marks.get(event.id)
+        sent = self.state.last_sent(event)
         # (8) A marked event that shows Scheduled for 60 s is sent again.
-        return mark is None or self.roll.now - mark.at >= self.roll.settings.resend_after
+        return sent is None or self.roll.now - sent >= self.roll.settings.resend_after
 
     def _obstacle(self, event: Event, down: set[str]) -> _Obstacle | None:
         if self.state.name in self.roll.failures:
@@ -336,13 +356,7 @@ class _Decision:
         return forced and bool(self._to_drain(event))
 
     def _to_drain(self, event: Event) -> list[str]:
-        return [
-            name
-            for name in event.hosts
-            if self.state.speaks_for(name, event)
-            and not _is_drained(self.state.hosts[name], event)
-            and not self.state.is_worked_on(self.state.hosts[name])
-        ]
+        return [name for name in event.hosts if self._is_to_drain(name, event)]
 
     def _drain_only(self, event: Event, obstacle: _Obstacle) -> Move:
         hosts = self._to_drain(event)

@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_check import stale
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import (
     Inventory,
     model_of_batch,
@@ -16,6 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_mode
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.fence_terms import fence_for
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.first_wave import were_told
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import (
     LeaseAnswers,
     calls_for,
@@ -33,7 +35,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     NoteData,
     RunState,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import events_seen, grouping_of, kept_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 
 
@@ -41,6 +44,8 @@ class Decision(t.TypedDict):
     round: Round
     fences: dict[str, FenceTerms]
     calls: list[LeaseCall]
+    # Hosts outside of the batch that have to be read first, and then it is decided again.
+    others: list[str]
 
 
 def decide(
@@ -55,48 +60,73 @@ def decide(
 ) -> Decision:
     """What of a batch may go down now, from readings that are younger than the lease, or that nobody came between.
 
-    `read_again` are hosts outside of it whose readings were stale, with what they have said now.
+    `read_again` are hosts outside of it that had to be read first, with what they have said now.
     """
     batch = list(variables)
     made = newest_plan(batch, variables, wishes, inventory, now, read_again=True)
     others = kept_of(read_again or (), read_again or {}, now, state["kept"])
-    state["seen"] = events_seen(read_again or {}, state["seen"])
     state["kept"] = {**state["kept"], **others}
-    kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
+    fresh = kept_of(batch, variables, now, state["kept"])
+    kept = {**state["kept"], **fresh}
     grouping = grouping_of(kept)
     verdicts = verdicts_of(state, answers, "take", leases_for(batch, grouping))
     unleased = verdicts.unleased(grouping)
-    notes_now = verdicts.notes(state["notes"])
-    stale = _stale_notes(state, notes_now, kept, set(batch))
-    state["notes"] = [note for note in notes_now if note["host"] not in stale]
-    roll = model_of_batch(state, kept, variables, made, wishes, inventory, now)
+    notes = verdicts.notes(state["notes"])
+    unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, wishes, now)
+    settled = _settled_notes(state, notes, {**fresh, **others})
+    state["notes"] = [note for note in notes if note["host"] not in settled]
+    roll = model_of_batch(state, kept, variables, made, wishes, inventory, now, read_now=list(others))
     found = next_round(made, batch, roll, unleased, state["unasked"])
     fences = {
         host: fence_for(variables[host], found["drain_for"].get(host, []), wishes)
         for host in (*found["drain"], *found["back"])
     }
-    notes = drain_notes(found, state["run_id"], now)
-    told = begun and state["first_wave"] is not None and were_told(notes, state["first_wave"])
-    calls = calls_for(state, batch, grouping, notes, forget=stale) if stale or (notes and not told) else []
-    return {"round": found, "fences": fences, "calls": calls}
+    told = drain_notes(found, state["run_id"], now)
+    known = begun and state["first_wave"] is not None and were_told(told, state["first_wave"])
+    calls = calls_for(state, batch, grouping, told, forget=settled) if settled or (told and not known) else []
+    return {"round": found, "fences": fences, "calls": calls, "others": unread}
 
 
-def _stale_notes(state: RunState, notes: Sequence[NoteData], kept: Mapping[str, Kept], read_now: set[str]) -> list[str]:
+def _to_be_read(
+    state: RunState, notes: Sequence[NoteData], batch: Sequence[str], grouping: Grouping, wishes: Wishes, now: float
+) -> list[str]:
+    """Hosts of the groups of this batch that are not in it and may have changed since they were read.
+
+    Another run has noted that it is about to act on them, or they act by themselves. About whoever can be read its own
+    reading is the truth, made while this run has the lease.
+    """
+    groups = {grouping.group_of[host] for host in batch if host in grouping.group_of}
+    noted = [note["host"] for note in notes if note["run"] != state["run_id"] and note["host"] in state["lease_of"]]
+    found = [host for host in noted if grouping.group_of.get(host) in (*groups, None)]
+    return [host for host in dict.fromkeys([*stale(state, batch, wishes, now), *found]) if host not in set(batch)]
+
+
+def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping[str, Kept]) -> list[str]:
     """Hosts in service about which another run has left a note: whoever reads them removes it.
 
-    A host of another batch was read before this run had the lease. A note may be newer than that, unless this run had
-    heard of it before. No clock tells: that of the other controller may be wrong, and one's own may be set back.
+    Not of a host that has booted since the note was written: it may have lost its journal, with the mark of an event
+    that it still shows.
     """
     remembered = {record["host"] for record in state["records"]}
-    found = []
+    settled: dict[str, None] = {}
+    kept: set[str] = set()
     for note in notes:
-        known = kept.get(note["host"])
-        if known is None or note["run"] == state["run_id"] or known["journal"] or note["host"] in remembered:
+        known = read_now.get(note["host"])
+        if known is None or note["run"] == state["run_id"]:
             continue
-        fresh = note["host"] in read_now or note.get("heard_before_reading", False)
-        if known["shows"] is not None and fresh:
-            found.append(note["host"])
-    return list(dict.fromkeys(found))
+        in_service = known["shows"] is not None and not known["journal"] and note["host"] not in remembered
+        if in_service and not _may_have_lost(known, note):
+            settled[note["host"]] = None
+        else:
+            kept.add(note["host"])
+    return [host for host in settled if host not in kept]
+
+
+def _may_have_lost(known: Kept, note: NoteData) -> bool:
+    """Whether the host may have lost the mark that the note holds, by the rule of the model: state.py."""
+    booted_since = known["booted_at"] is not None and known["booted_at"] > note["at"]
+    is_shown = note["mark"] is not None and note["mark"]["event"] in known["named_in"]
+    return booted_since and is_shown and len(note.get("lacking", ())) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
 
 
 def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) -> Decision:

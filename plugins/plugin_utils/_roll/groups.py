@@ -41,9 +41,9 @@ class Group:
 
     name: str
     hosts: tuple[str, ...]
-    # The leases that a run needs to begin something here. What readings show changes; these are the inventory's alone:
-    # one for each `maintenance_delivery_group` of its hosts, and THE_REST for hosts without one.
-    leases: tuple[str, ...]
+    # The lease that a run needs to begin something here. What readings show changes; this is the inventory's alone: its
+    # `maintenance_delivery_group`, and THE_REST for all hosts without one.
+    lease: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +72,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
             holders.setdefault(sign, []).append(place.host)
     joined = Joined()
     called = {place.host: place.delivery_group for place in ordered}
-    # What the user says comes first: no reading joins two groups that have two names in the inventory.
+    # What the user says comes first: no reading joins a host to a group that the inventory does not declare for it.
     for sign in sorted(holders, key=_rank):
         first, *others = holders[sign]
         for host in others:
@@ -106,9 +106,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
 
 
 def _group(name: str, company: list[Place]) -> Group:
-    # In one order for everybody, so that no two runs hold one each and wait for the other.
-    leases = sorted({place.delivery_group or THE_REST for place in company}, key=natural)
-    return Group(name, tuple(place.host for place in company), tuple(leases))
+    return Group(name, tuple(place.host for place in company), company[0].delivery_group or THE_REST)
 
 
 def _signs(place: Place, events: Iterable[str]) -> list[str]:
@@ -127,10 +125,8 @@ def _rank(sign: str) -> tuple[int, str]:
 
 def _join(joined: Joined, called: dict[str, str], one: str, other: str) -> None:
     top, below = joined.root(one), joined.root(other)
-    if top == below or (called[top] and called[below] and called[top] != called[below]):
-        return
-    joined.join(top, below)
-    called[top] = called[top] or called[below]
+    if top != below and called[top] == called[below]:
+        joined.join(top, below)
 
 
 def _name(company: list[Place]) -> str:

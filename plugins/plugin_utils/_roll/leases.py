@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Grouping
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Group, Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     LeaseCall,
@@ -41,30 +40,16 @@ class Verdicts:
         return self.lost.get(state["lease_of"].get(host, ""), "") or self.unleased(grouping).get(group, "")
 
     def unleased(self, grouping: Grouping) -> dict[str, str]:
-        """Group -> why nothing is begun there. A group may need several leases."""
+        """Group -> why nothing is begun there."""
         lost = self.lost
-        return {
-            group.name: why
-            for group in grouping.groups
-            for why in [" ".join(lost[lease] for lease in _leases_of(group.leases) if lease in lost)]
-            if why
-        }
+        return {group.name: lost[lease] for group in grouping.groups if (lease := _lease_of(group)) in lost}
 
     def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
         """What the keepers of the leases that we have said last; of the others what was known before."""
         held = [found for found in self.by_lease.values() if found.held]
         if not held:
             return list(known)
-        heard = {_same_note(note): note.get("heard_before_reading", False) for note in known}
-        return [
-            t.cast(NoteData, {**note, "heard_before_reading": heard.get(_same_note(note), False)})
-            for found in held
-            for note in found.notes
-        ]
-
-
-def _same_note(note: Mapping[str, t.Any]) -> str:
-    return json.dumps([note.get(name) for name in ("host", "run", "at", "events", "mark")], default=str)
+        return [t.cast(NoteData, note) for found in held for note in found.notes]
 
 
 def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, needed: Iterable[str] = ()) -> Verdicts:
@@ -84,15 +69,15 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, needed: Itera
     )
 
 
-def _leases_of(names: Iterable[str]) -> list[str]:
+def _lease_of(group: Group) -> str:
     # The model speaks of the rest; the lease of hosts without a delivery group has no name.
-    return ["" if name == THE_REST else name for name in names]
+    return "" if group.lease == THE_REST else group.lease
 
 
 def leases_for(hosts: Iterable[str], grouping: Grouping) -> list[str]:
     """What these hosts need before anything of them begins."""
     groups = {grouping.group_of[host] for host in hosts if host in grouping.group_of}
-    return sorted({lease for group in grouping.groups if group.name in groups for lease in _leases_of(group.leases)})
+    return sorted({_lease_of(group) for group in grouping.groups if group.name in groups})
 
 
 def calls_for(

@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """One event, put together from all good readings that show it."""
+    """One event of a group, merged from the accounts of its hosts alone."""
 
     id: str
     type: str
@@ -29,6 +29,8 @@ class Event:
     strangers: tuple[str, ...] = ()
     # What the policy does with it: drain, approve or ignore.
     action: str = "drain"
+    # The group whose hosts show it.
+    group: str = ""
 
     @property
     def started(self) -> bool:
@@ -57,6 +59,7 @@ class Mark:
 
     event: str
     hosts: tuple[str, ...]
+    # Never later than now, whatever a host says.
     at: float
     takes_down: bool = True
     # The VM is not waited for: the event counts only as long as somebody shows it.
@@ -96,7 +99,7 @@ class Record:
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """What the holder of a lease was about to do to a host; the keepers hold it."""
+    """What the holder of a lease was about to do to a host; the lock hosts keep it."""
 
     host: str
     events: tuple[str, ...]
@@ -104,6 +107,9 @@ class Note:
     run: str
     # Where an approval is about to be sent: it.
     mark: Mark | None = None
+    at: float = float("-inf")
+    # The lock hosts that answered, remember back to its time, and lack it.
+    lacking: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +123,10 @@ class Host:
     read: bool = True
     # The ids of the events in its own good reading; without one, of those that it has shown before in this run.
     shows: tuple[str, ...] = ()
+    # Those of them that name it by its own account -> the hosts that this account names.
+    named_with: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    # By the controller's clock; None where it is not known.
+    booted_at: float | None = None
     journal: Journal | None = None
     # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
     refused: str = ""

@@ -28,21 +28,22 @@ def from_carried(text: str) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", json.loads(text.removeprefix(NO_LITERAL)))
 
 
+# What nearly all hosts of a group have in common.
+_LISTS = ("shows", "showed", "accounts")
+
+
 def packed(state: RunState) -> str:
-    lists: dict[tuple[str, ...], int] = {}
-    kept = {}
-    for host, known in state["kept"].items():
-        shows, showed = known["shows"], lists.setdefault(tuple(known["showed"]), len(lists))
-        now = None if shows is None else lists.setdefault(tuple(shows), len(lists))
-        kept[host] = {**known, "shows": now, "showed": showed}
-    return to_carry({**state, "kept": kept, "shown": list(lists)})
+    lists: dict[str, int] = {}
+    kept = {
+        host: {**known, **{name: lists.setdefault(json.dumps(known[name]), len(lists)) for name in _LISTS}}
+        for host, known in t.cast("dict[str, dict[str, t.Any]]", state["kept"]).items()
+    }
+    return to_carry({**state, "kept": kept, "lists": list(lists)})
 
 
 def unpacked(text: str) -> RunState:
     state = from_carried(text)
-    lists = state.pop("shown")
+    lists = [json.loads(one) for one in state.pop("lists")]
     for known in state["kept"].values():
-        known["showed"] = lists[known["showed"]]
-        if known["shows"] is not None:
-            known["shows"] = lists[known["shows"]]
+        known.update((name, lists[known[name]]) for name in _LISTS)
     return t.cast(RunState, state)

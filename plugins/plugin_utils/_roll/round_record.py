@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_plan import returned_by_others
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import LeaseCall, Order, RunState
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import next_slice
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import events_seen, grouping_of, kept_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of
 
 # The states of an outcome in which a host is in service again, or Azure's to take away.
 _IN_OTHER_HANDS = ("restored", "passed", "failed", "vanished")
@@ -54,7 +54,6 @@ def record(
         **state,
         "outcomes": outcomes,
         "kept": kept,
-        "seen": events_seen(variables, state["seen"]),
         "gone": gone_now(state, fresh),
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],

@@ -25,11 +25,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     STAYS,
     Kept,
-    NoteData,
     Outcome,
     RunState,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import events_seen, grouping_of, kept_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of, wrapped
@@ -58,7 +57,6 @@ def begin(
         "plan": t.cast(Plan, {}),
         "events": {},
         "kept": {},
-        "seen": {},
         "gone": [],
         "outcomes": {},
         "held": {},
@@ -67,6 +65,7 @@ def begin(
         "keepers": lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
         "services": dict(services or {}),
+        "refused": [],
         "notes": [],
         "first_wave": None,
         "records": [],
@@ -100,9 +99,8 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
-        "seen": events_seen(variables, state["seen"]),
         "gone": gone_now(state, fresh),
-        "notes": _heard_before(state["notes"], fresh),
+        "refused": made["refused_hosts"],
         # Events keep what was first planned for them.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
         # Kept, as the event may be over when the run is: then nobody took care of it.
@@ -112,12 +110,6 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
     # What is out comes first, and takes its time.
     first = asked_for_early(after, waves[0], grouping_of(kept), wishes, now) if waves and not leftovers(after) else None
     return {**after, "to_read": bool(waves), "first_wave": first}
-
-
-def _heard_before(notes: Sequence[NoteData], fresh: Mapping[str, Kept]) -> list[NoteData]:
-    """Who was read just now was read after this run had heard of these notes."""
-    read = {host for host, known in fresh.items() if known["shows"] is not None}
-    return [{**note, "heard_before_reading": True} if note["host"] in read else note for note in notes]
 
 
 def returned_by_others(

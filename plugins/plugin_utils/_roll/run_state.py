@@ -49,8 +49,9 @@ class _NoteAsKept(t.TypedDict):
 class NoteData(_NoteAsKept, total=False):
     """What the holder of a lease is about to do to a host; the keepers hold it."""
 
-    # This run had heard of it before it last read the host; the keepers know nothing of that.
-    heard_before_reading: bool
+    # The lock hosts that have it, and those that remember back to its time and lack it. They know nothing of that.
+    by: list[str]
+    lacking: list[str]
 
 
 class FenceTerms(t.TypedDict):
@@ -160,17 +161,21 @@ class Kept(t.TypedDict):
     shows: list[str] | None
     # Those that it has shown before in this run: hosts that once had an event in common are of one group.
     showed: list[str]
+    # Its own account of each event, as it showed it last, and the ids of those that name it.
+    accounts: list[EventKept]
+    named_in: list[str]
     # Of its last good reading; None also where this run has returned the host since.
     journal: JournalKept | None
     service: str
     seen_at: float
+    booted_at: float | None
     # It may act by itself; and it can't be told that a run is there.
     reflexes: bool
     unmarked: bool
 
 
 class EventKept(t.TypedDict):
-    """What is worth keeping of an event that some host shows, in the words of its document."""
+    """What one host shows of an event, in the words of its document."""
 
     id: str
     type: str
@@ -178,7 +183,6 @@ class EventKept(t.TypedDict):
     source: str | None
     description: str | None
     not_before: str | None
-    seconds_left: int | None
     duration_seconds: int | None
     resources: list[str]
 
@@ -197,8 +201,7 @@ class RunState(t.TypedDict):
     events: dict[str, PlanEntry]
     # What was last seen of each host.
     kept: dict[str, Kept]
-    # All events that they show, and those that a host has shown and does not show any more.
-    seen: dict[str, EventKept]
+    # The events that a host has shown and does not show any more.
     gone: list[str]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
@@ -211,6 +214,8 @@ class RunState(t.TypedDict):
     # Host -> its service, whatever `--limit` says, where enough of them must be in service.
     services: dict[str, str]
     notes: list[NoteData]
+    # Hosts that are not the VMs that they claim to be, by the newest plan of all hosts.
+    refused: list[str]
     first_wave: FirstWave | None
     # What other machines remember; host -> why it can't be drained, as one of them can't be asked.
     records: list[RecordData]

@@ -23,6 +23,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
+# A single lock host may have missed a note.
+LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2
+
 
 class GroupState:
     """What the readings, journals, records and notes say about the hosts of one group."""
@@ -35,7 +38,11 @@ class GroupState:
         # A single VM that reboots can't be read: what had started there is under way.
         shown_last = {event_id for host in self.hosts.values() if not host.read for event_id in host.shows}
         # To hold back, any good reading of a host of the group counts; one of another group never does.
-        counts = [event for event in roll.events if event.id in shown or (event.started and event.id in shown_last)]
+        counts = [
+            event
+            for event in roll.events
+            if event.group == name and (event.id in shown or (event.started and event.id in shown_last))
+        ]
         self.events = sorted(counts, key=lambda event: event.order)
         self.by_id = {event.id: event for event in self.events}
         self.by_host: dict[str, list[Event]] = {}
@@ -48,9 +55,21 @@ class GroupState:
                 self._records.setdefault(record.host, []).append(record)
         self._notes: dict[str, list[Note]] = {}
         for note in roll.notes:
-            # A note counts as the journal of a host that was not read, and not for Preempt and Terminate.
-            if note.host in self.hosts and not self.hosts[note.host].read and note.type not in VANISHING_TYPES:
+            if note.host in self.hosts and self._note_counts(note, self.hosts[note.host]):
                 self._notes.setdefault(note.host, []).append(note)
+
+    def _note_counts(self, note: Note, host: Host) -> bool:
+        """Whether a note counts as the journal of its host: about any other host, its own reading is the truth.
+
+        A host that has booted since may have lost its journal, with a mark in it.
+        """
+        if note.type in VANISHING_TYPES:
+            return False
+        if not host.read:
+            return True
+        booted_since = host.booted_at is not None and host.booted_at > note.at
+        is_shown = note.mark is not None and note.mark.event in host.named_with
+        return booted_since and is_shown and len(note.lacking) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
 
     @functools.cached_property
     def first_elsewhere(self) -> Event | None:
@@ -66,31 +85,60 @@ class GroupState:
 
     @functools.cached_property
     def marks(self) -> dict[str, Mark]:
-        """Event -> its newest mark, for events that are not known to be gone."""
+        """Event -> its newest mark, of the hosts that it names by their own account.
+
+        A host that can't be read any more keeps its mark until somebody whom it names is read without the event. A VM
+        that is taken away is never read again.
+        """
         found: dict[str, Mark] = {}
-        for mark in self._all_marks():
-            if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
-                # A host that it names was read without it: the event is gone. A VM that vanishes is never read again.
-                continue
-            if mark.event not in found or found[mark.event].at < mark.at:
-                found[mark.event] = mark
+        for host in self.hosts.values():
+            for mark in host.journal.marks if host.journal else ():
+                if mark.event not in host.named_with:
+                    continue
+                if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
+                    continue
+                _keep_newest(found, mark)
+        return found
+
+    @functools.cached_property
+    def noted_marks(self) -> dict[str, Mark]:
+        """The same of notes: they hold the group back, and drain nobody."""
+        found: dict[str, Mark] = {}
+        for note in (note for notes in self._notes.values() for note in notes):
+            mark = note.mark
+            if mark and not (mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts))):
+                _keep_newest(found, mark)
         return found
 
     def _any_was_read(self, names: Iterable[str]) -> bool:
         return any(name in self.hosts and self.hosts[name].read for name in names)
 
-    def _all_marks(self) -> Iterable[Mark]:
-        for host in self.hosts.values():
-            if host.journal:
-                yield from host.journal.marks
-        for notes in self._notes.values():
-            for note in notes:
-                if note.mark:
-                    yield note.mark
+    @functools.cached_property
+    def marked_hosts(self) -> set[str]:
+        """The hosts whose own journals mark an event that names them and that is not known to be over."""
+        return {
+            host.name
+            for host in self.hosts.values()
+            if host.journal
+            and any(mark.event in self.marks and mark.event in host.named_with for mark in host.journal.marks)
+        }
+
+    def last_sent(self, event: Event) -> float | None:
+        """When an approval of it was last begun, as far as anything says that one was."""
+        times = [found[event.id].at for found in (self.marks, self.noted_marks) if event.id in found]
+        return max(times, default=None)
+
+    def is_sent_for(self, host: Host, event: Event) -> bool:
+        """Whether a host marks the event that it shares with this one, by this one's own account."""
+        return any(
+            event.id in other.named_with and any(mark.event == event.id for mark in other.journal.marks)
+            for name in host.named_with.get(event.id, ())
+            if (other := self.hosts.get(name)) and other.journal
+        )
 
     def is_under_way(self, event: Event) -> bool:
         """It takes hosts down and is Started or marked. A marked one may show Scheduled for minutes."""
-        return event.takes_down and (event.started or event.id in self.marks)
+        return event.takes_down and (event.started or event.id in self.marks or event.id in self.noted_marks)
 
     def is_out(self, host: Host) -> bool:
         """Something of it is drained, says its journal, a record on another machine, or a note of the keepers."""
@@ -134,10 +182,11 @@ class GroupState:
             if self.is_under_way(event):
                 for name in (*event.hosts, *event.strangers):
                     taken.setdefault(name, event.id)
-        for mark in self.marks.values():
-            if mark.takes_down and mark.event not in self.by_id:
-                # Nobody who can be read shows it, such as a single VM that reboots.
-                for name in mark.hosts:
+        for name in self.marked_hosts:
+            journal = self.hosts[name].journal
+            for mark in journal.marks if journal else ():
+                if mark.takes_down and mark.event in self.marks and mark.event not in self.by_id:
+                    # Nobody who can be read shows it, such as a single VM that reboots.
                     taken.setdefault(name, mark.event)
         return taken
 
@@ -196,7 +245,14 @@ class GroupState:
 
     def speaks_for(self, name: str, event: Event) -> bool:
         host = self.hosts.get(name)
-        return bool(host and host.read and event.id in host.shows and not host.refused and name in self.roll.may_act_on)
+        if not host or not host.read or host.refused or name not in self.roll.may_act_on:
+            return False
+        return event.id in host.named_with
+
+
+def _keep_newest(found: dict[str, Mark], mark: Mark) -> None:
+    if mark.event not in found or found[mark.event].at < mark.at:
+        found[mark.event] = mark
 
 
 def events_in_journal(journal: Journal) -> set[str]:

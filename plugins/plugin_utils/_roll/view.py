@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
     NOW,
     HostVars,
@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     was_read,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import how_careful
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
@@ -52,7 +53,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._times import se
 # What a run keeps of a host that it has read.
 
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
-_OF_AN_EVENT = ("source", "description", "not_before", "seconds_left", "duration_seconds")
+_OF_AN_EVENT = ("source", "description", "not_before", "duration_seconds")
 
 
 def kept_of(
@@ -75,27 +76,16 @@ def _with_the_past(fresh: Kept, before: Kept | None) -> Kept:
     if fresh["shows"] is None:
         kept["place"] = {name: value or before["place"][name] for name, value in fresh["place"].items()}
         kept["journal"] = before["journal"]
+        kept["accounts"], kept["named_in"] = before["accounts"], before["named_in"]
         kept["reflexes"], kept["unmarked"] = before["reflexes"], before["unmarked"]
     return kept
 
 
-def events_seen(readings: HostVars, before: Mapping[str, EventKept] | None = None) -> dict[str, EventKept]:
-    """The events that these hosts show, and those that were seen before."""
-    found: dict[str, EventKept] = {}
-    for variables in readings.values():
-        for raw in events_of(variables.get("maintenance_status")):
-            event_id = str(raw.get("id"))
-            # There is no way back from Started.
-            if event_id not in found or raw.get("status") == "Started":
-                found[event_id] = _event_kept(event_id, raw)
-    return {**(before or {}), **found}
-
-
-def _event_kept(event_id: str, raw: Mapping[str, t.Any]) -> EventKept:
+def _account_kept(raw: Mapping[str, t.Any]) -> EventKept:
     more = {name: raw.get(name) for name in _OF_AN_EVENT}
     names = [str(name) for name in raw.get("resources") or ()]
-    kept = {"id": event_id, "type": str(raw.get("type")), "status": str(raw.get("status")), "resources": names, **more}
-    return t.cast(EventKept, kept)
+    account = {"id": str(raw.get("id")), "type": str(raw.get("type")), "status": str(raw.get("status"))}
+    return t.cast(EventKept, {**account, "resources": names, **more})
 
 
 def events_gone(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[str]:
@@ -118,21 +108,45 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
     this_host = this_host_of(variables)
     status = variables.get("maintenance_status")
     journal = status.get("journal") if isinstance(status, dict) else None
+    vm = canonical_name(vm_name_of(host, variables))
+    events = events_of(status) if was_read(variables) else []
+    seen_at = _seen_at(status, now)
     place = {name: _text(this_host.get(name)) for name in _OF_THE_VM}
     place.update(delivery_group=_text(variables.get("maintenance_delivery_group")))
     place.update(domain=_text(variables.get("maintenance_domain")))
     return {
-        "vm": canonical_name(vm_name_of(host, variables)),
+        "vm": vm,
         "place": place,
-        "shows": [str(event.get("id")) for event in events_of(status)] if was_read(variables) else None,
+        "shows": [str(event.get("id")) for event in events] if was_read(variables) else None,
         "showed": [],
+        "accounts": [_account_kept(event) for event in events],
+        "named_in": [str(event.get("id")) for event in events if _names(event, vm)],
         "journal": _journal_kept(journal, now) if isinstance(journal, dict) else None,
         "service": _text(variables.get("maintenance_service")),
-        # By the time at which it was read: those who were read first have waited for the last one.
-        "seen_at": min(now, seconds_of((status or {}).get("read_at")) or now) if isinstance(status, dict) else now,
+        "seen_at": seen_at,
+        "booted_at": _booted_at(status, seen_at),
         "reflexes": _run_mark(status).get("reflexes") is True,
         "unmarked": _run_mark(status).get("left") is False,
     }
+
+
+def _names(event: Mapping[str, t.Any], vm: str) -> bool:
+    told = event.get("affects_this_host")
+    return (
+        told if isinstance(told, bool) else vm in {canonical_name(str(name)) for name in event.get("resources") or ()}
+    )
+
+
+def _seen_at(status: t.Any, now: float) -> float:
+    """When a host was read: those who were read first have waited for the last one."""
+    return min(now, seconds_of(status.get("read_at")) or now) if isinstance(status, dict) else now
+
+
+def _booted_at(status: t.Any, seen_at: float) -> float | None:
+    clock = status.get("host_clock") if isinstance(status, dict) else None
+    seconds = clock.get("seconds") if isinstance(clock, dict) else None
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    return seen_at - seconds if is_number else None
 
 
 def _run_mark(status: t.Any) -> Mapping[str, t.Any]:
@@ -169,47 +183,43 @@ def model_of(
     notes: Sequence[NoteData] = (),
     records: Sequence[RecordData] = (),
     elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
-    seen: Mapping[str, EventKept] | None = None,
     gone: Iterable[str] = (),
     inventory: Mapping[str, str] | None = None,
+    refused: t.Container[str] = (),
+    read_now: Iterable[str] = (),
 ) -> Roll:
-    """`readings`: the variables of the hosts that were read just now, whose documents tell the events of the group.
+    """`readings`: the variables of the hosts that were read just now, and that this run may act on.
 
     `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means. `elsewhere`
-    tells the hosts of the inventory that are not of this run, by VM name; it is costly. `seen` are the events that
-    hosts have shown so far, as a single VM shows its own alone; `gone` those of them that are no longer there.
-    `inventory`: each host of it, and its `maintenance_delivery_group`.
+    tells the hosts of the inventory that are not of this run, by VM name; it is costly. `gone`: events that are no
+    longer there. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`: hosts that are not the
+    VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read with it.
     """
     seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
     over = {event for event, told in seen_last if told == "gone"}
     grouping = grouping_of(kept)
     by_vm: dict[str, list[str]] = {}
     for host, known in kept.items():
-        by_vm.setdefault(known["vm"], []).append(host)
-    events: dict[str, Event] = {}
-    for variables in readings.values():
-        for raw in events_of(variables.get("maintenance_status")):
-            event_id = str(raw.get("id"))
-            # There is no way back from Started.
-            if event_id not in over and (event_id not in events or raw.get("status") == "Started"):
-                named = _named(raw, kept, by_vm, elsewhere)
-                events[event_id] = _event(raw, planned.get(event_id), named, rules)
-    for event_id in _shown_by_others(kept, readings) - {*events, *over, *gone}:
-        if known_event := (seen or {}).get(event_id):
-            named = _named(known_event, kept, by_vm, elsewhere)
-            # Of its own events a host that was read just now tells itself.
-            if not any(name in readings and kept[name]["shows"] is not None for name in named[0]):
-                events[event_id] = _event(known_event, None, named, rules)
+        if host not in refused:
+            by_vm.setdefault(known["vm"], []).append(host)
+    names = _Names(kept, by_vm, elsewhere)
+    fresh = {*readings, *read_now}
     # A note that another run has written since such a host was read: what was seen of it may not be so any more.
-    noted = {note["host"] for note in notes if note["run"] != run_id} - readings.keys()
-    hosts = [_host(host, known, grouping, outcomes.get(host), over, host in noted) for host, known in kept.items()]
+    noted = {note["host"] for note in notes if note["run"] != run_id} - fresh
+    named_in: dict[str, list[str]] = {
+        host: [] if host in refused else known["named_in"] for host, known in kept.items()
+    }
+    hosts = [
+        _host(host, known, named_in[host], names, grouping, outcomes.get(host), over, host in noted, now)
+        for host, known in kept.items()
+    ]
     spoken_of = {note["host"] for note in notes} | {record["host"] for record in records}
     return Roll(
         run=run_id,
         now=now,
         hosts=(*hosts, *_never_read(spoken_of, kept, grouping, inventory or {})),
-        events=tuple(events.values()),
-        notes=tuple(_note(note) for note in notes),
+        events=tuple(_events(kept, named_in, fresh, grouping, {*over}, {*gone}, planned, rules, names, now)),
+        notes=tuple(_note(note, now) for note in notes),
         records=tuple(
             Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
             for kept in records
@@ -219,11 +229,99 @@ def model_of(
     )
 
 
-def _shown_by_others(kept: Mapping[str, Kept], readings: HostVars) -> set[str]:
-    """The events that hosts have shown which were not read just now."""
-    lists = [_shown_last(known) for host, known in kept.items() if host not in readings or known["shows"] is None]
-    # Nearly all of them are one and the same list.
-    return {event for shown in {id(shown): shown for shown in lists}.values() for event in shown}
+class _Names:
+    """The hosts that an event of others names, and the names that are no host, or not known to be which."""
+
+    def __init__(
+        self,
+        kept: Mapping[str, Kept],
+        by_vm: Mapping[str, list[str]],
+        elsewhere: Callable[[], Mapping[str, Sequence[str]]],
+    ) -> None:
+        self.kept, self.by_vm, self.elsewhere = kept, by_vm, elsewhere
+        # Nearly all hosts of a group show the same list.
+        self._known: dict[tuple[str, tuple[str, ...]], tuple[list[str], list[str]]] = {}
+
+    def of(self, event: Mapping[str, t.Any]) -> tuple[list[str], list[str]]:
+        key = (str(event["id"]), tuple(event["resources"]))
+        if key not in self._known:
+            self._known[key] = self._found(*key)
+        return self._known[key]
+
+    def _found(self, event_id: str, resources: Sequence[str]) -> tuple[list[str], list[str]]:
+        hosts: list[str] = []
+        strangers: list[str] = []
+        for written in resources:
+            name = canonical_name(written)
+            called = self.by_vm.get(name, [])
+            found = [host for host in called if event_id in (self.kept[host]["shows"] or ())] or called
+            if not called:
+                found = list(self.elsewhere().get(name, ()))
+            if len(found) == 1:
+                hosts += found
+            else:
+                strangers.append(written)
+        return hosts, strangers
+
+
+def _events(
+    kept: Mapping[str, Kept],
+    named_in: Mapping[str, Sequence[str]],
+    fresh: t.Container[str],
+    grouping: Grouping,
+    over: set[str],
+    gone: set[str],
+    planned: Mapping[str, PlanEntry],
+    rules: Sequence[Rule],
+    names: _Names,
+    now: float,
+) -> Iterable[Event]:
+    """The events of each group, merged from what its own hosts show: no host speaks for another group."""
+    accounts: dict[tuple[str, str], dict[t.Any, Account]] = {}
+    shown_now: set[tuple[str, str]] = set()
+    for host, known in kept.items():
+        group, named = grouping.group_of[host], set(named_in[host])
+        for account in known["accounts"]:
+            key = (group, account["id"])
+            by_named = account["id"] in named
+            said = (by_named, *map(str, account.values()))
+            accounts.setdefault(key, {}).setdefault(said, Account(by_named, account))
+            if host in fresh and known["shows"] is not None:
+                shown_now.add(key)
+    for (group, event_id), found in accounts.items():
+        if event_id in over or ((group, event_id) not in shown_now and event_id in gone):
+            continue
+        told = merged(found.values(), lambda account: how_careful(account, rules, _seconds_left(account, now)))
+        hosts, strangers = names.of(told)
+        # Of its own events a host that was read just now tells itself.
+        if (group, event_id) not in shown_now and any(
+            name in fresh and kept[name]["shows"] is not None for name in hosts if name in kept
+        ):
+            continue
+        entry = planned.get(event_id)
+        if entry and any(grouping.group_of.get(host) == group for host in entry["hosts"]):
+            # The plan does not believe an event of everybody whom it names.
+            others = [host for host in hosts if host in entry["not_in_run"]]
+            hosts = [*entry["hosts"], *others]
+            strangers = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
+        due = moment(told["not_before"])
+        yield Event(
+            id=event_id,
+            type=str(told["type"]),
+            status=str(told["status"]),
+            not_before=None if due == NOW else due,
+            hosts=tuple(hosts),
+            strangers=tuple(strangers),
+            action=entry["action"]
+            if entry
+            else ruling_on({**told, "seconds_left": _seconds_left(told, now)}, rules)["action"],
+            group=group,
+        )
+
+
+def _seconds_left(event: Mapping[str, t.Any], now: float) -> int | None:
+    due = moment(event.get("not_before"))
+    return None if due == NOW or event.get("status") == "Started" else max(0, int(due - now))
 
 
 def _shown_last(known: Kept) -> list[str]:
@@ -241,7 +339,7 @@ def _never_read(
     for name in sorted(name for name in names if name not in kept or not _has_company(kept[name])):
         lease = inventory[name] or THE_REST if name in inventory else None
         for group in grouping.groups:
-            if grouping.group_of.get(name) != group.name and (lease is None or lease in group.leases):
+            if grouping.group_of.get(name) != group.name and (lease is None or lease == group.lease):
                 domain = grouping.domain_of.get(name, f"host {name}")
                 found.append(Host(name=name, group=group.name, domain=domain, read=False))
     return found
@@ -253,16 +351,24 @@ def _has_company(known: Kept) -> bool:
     return known["shows"] is not None or bool(known["showed"] or place["delivery_group"] or place["placement_group"])
 
 
-def _note(note: NoteData) -> Note:
+def _note(note: NoteData, now: float) -> Note:
     mark = note["mark"]
-    return Note(note["host"], tuple(note["events"]), note["type"], note["run"], _mark(mark) if mark else None)
+    return Note(
+        note["host"],
+        tuple(note["events"]),
+        note["type"],
+        note["run"],
+        _mark({**mark, "at": note["at"]}, now) if mark else None,
+        at=min(now, float(note["at"])),
+        lacking=tuple(note.get("lacking", ())),
+    )
 
 
-def _mark(mark: Mapping[str, t.Any]) -> Mark:
+def _mark(mark: Mapping[str, t.Any], now: float) -> Mark:
     return Mark(
         event=str(mark["event"]),
         hosts=tuple(mark["hosts"]),
-        at=float(mark["at"]),
+        at=min(now, float(mark["at"])),
         takes_down=bool(mark.get("takes_down", True)),
         vanishing=bool(mark.get("vanishing", False)),
     )
@@ -273,15 +379,28 @@ def _place(host: str, known: Kept) -> Place:
     return Place(host=host, events=None if known["shows"] is None and not shown else shown, **known["place"])
 
 
-def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, over: set[str], is_noted: bool) -> Host:
+def _host(
+    name: str,
+    known: Kept,
+    named_in: Sequence[str],
+    names: _Names,
+    grouping: Grouping,
+    outcome: Outcome | None,
+    over: set[str],
+    is_noted: bool,
+    now: float,
+) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
+    own = [account for account in known["accounts"] if account["id"] in named_in and account["id"] not in over]
     return Host(
         name=name,
         group=grouping.group_of[name],
         domain=grouping.domain_of[name],
         read=known["shows"] is not None and not is_noted,
         shows=tuple(event for event in _shown_last(known) if event not in over),
+        named_with={account["id"]: (name, *names.of(account)[0]) for account in own},
+        booted_at=known["booted_at"],
         journal=Journal(
             owner=journal["owner"],
             events=tuple(journal["events"]),
@@ -289,7 +408,7 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, o
             drained=journal["drained"],
             finished=journal["finished"],
             returning=journal["returning"],
-            marks=tuple(_mark(mark) for mark in journal["marks"]),
+            marks=tuple(_mark(mark, now) for mark in journal["marks"]),
             worked_on_until=float(journal["worked_on_until"]),
         )
         if journal
@@ -298,52 +417,6 @@ def _host(name: str, known: Kept, grouping: Grouping, outcome: Outcome | None, o
         healthy=state not in ("failed", "left_drained"),
         service=known["service"],
     )
-
-
-def _event(
-    raw: Mapping[str, t.Any],
-    planned: PlanEntry | None,
-    named: tuple[list[str], list[str]],
-    rules: Sequence[Rule],
-) -> Event:
-    due = moment(raw.get("not_before"))
-    hosts, strangers = named
-    if planned:
-        # The plan does not believe an event of everybody whom it names.
-        others = [host for host in hosts if host in planned["not_in_run"]]
-        hosts = [*planned["hosts"], *others]
-        strangers = planned["uncovered"] if len(planned["uncovered"]) != len(others) else []
-    action = planned["action"] if planned else ruling_on(raw, rules)["action"]
-    return Event(
-        id=str(raw.get("id")),
-        type=str(raw.get("type")),
-        status=str(raw.get("status")),
-        not_before=None if due == NOW else due,
-        hosts=tuple(hosts),
-        strangers=tuple(strangers),
-        action=action,
-    )
-
-
-def _named(
-    raw: Mapping[str, t.Any],
-    kept: Mapping[str, Kept],
-    by_vm: Mapping[str, list[str]],
-    elsewhere: Callable[[], Mapping[str, Sequence[str]]],
-) -> tuple[list[str], list[str]]:
-    """The hosts that an event of others names, and the names that are no host, or not known to be which."""
-    hosts: list[str] = []
-    strangers: list[str] = []
-    for written in raw.get("resources") or ():
-        called = by_vm.get(canonical_name(str(written)), [])
-        found = [host for host in called if str(raw.get("id")) in (kept[host]["shows"] or ())] or called
-        if not called:
-            found = list(elsewhere().get(canonical_name(str(written)), ()))
-        if len(found) == 1:
-            hosts += found
-        else:
-            strangers.append(str(written))
-    return hosts, strangers
 
 
 def _text(value: t.Any) -> str:

@@ -226,7 +226,7 @@ class Run:
                     status = "Started"
                 named = tuple(dict.fromkeys((*(known.hosts if known else ()), *hosts)))
                 due = None if status == "Started" else not_before
-                events[event_id] = model.Event(event_id, kind, status, due, named, strangers, action)
+                events[event_id] = model.Event(event_id, kind, status, due, named, strangers, action, GROUP)
         known = {**(kept or {}), **readings}
         for host in self._noted_since(known.keys() - readings.keys()):
             del known[host]
@@ -268,6 +268,8 @@ class Run:
             domain=self.world.domain[name] if seen else f"host {name}",
             read=reading is not None,
             shows=tuple(event[0] for event in reading.events) if reading else (),
+            named_with={event[0]: event[5] for event in seen.events if name in event[5]} if seen else {},
+            booted_at=self.world.hosts[name].booted_at if reading else None,
             journal=self._journal(name, seen.journal) if seen and seen.journal else None,
         )
 
@@ -383,7 +385,7 @@ class Run:
     def _drain_notes(self, move, event_id):
         kind = self.world.azure.events[event_id].type
         at = self.world.clock.now
-        return {(host, "drain", at): model.Note(host, move.events, kind, self.name) for host in move.hosts}
+        return {(host, "drain", at): model.Note(host, move.events, kind, self.name, at=at) for host in move.hosts}
 
     def _others_have_notes(self):
         heeds = self.world.parts.notes_make_a_quick_run_read_again
@@ -557,7 +559,8 @@ class Run:
         now = self.world.clock.now
         mark = model.Mark(event_id, event.hosts, now, event.takes_down, event.vanishing)
         notes = {
-            (host, "approve", now): model.Note(host, (event_id,), event.type, self.name, mark) for host in event.hosts
+            (host, "approve", now): model.Note(host, (event_id,), event.type, self.name, mark, at=now)
+            for host in event.hosts
         }
         if not (yield from self.write_notes(notes)):
             return

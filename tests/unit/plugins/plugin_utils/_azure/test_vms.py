@@ -21,6 +21,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 # One event, put together from all readings that show it: whom it names, who shows it, and whose word is taken.
 
 
+SOON = {"not_before": "2026-11-16T00:15:00Z"}
+
+
 def event(*resources, **changes):
     return {"id": "E", "type": "Reboot", "status": "Scheduled", "resources": list(resources), **changes}
 
@@ -64,7 +67,7 @@ def test_of_vms_of_one_name_each_speaks_for_its_own_group():
 
 def test_whom_nobody_in_this_run_is():
     found = seen({"a": reading("a", event("a", "X", "x", "y")), "b": reading("b", event("a", "y", "z"))})
-    assert found.strangers == ["X", "y", "z"]
+    assert found.strangers == ["X", "y"]
 
 
 # Several declared groups.
@@ -116,42 +119,41 @@ def test_one_reading_that_says_started_is_enough(status, started):
         assert seen(given).started is started
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "taken"),
-    [("00:01", "00:02", "second"), ("00:02", "00:01", "first"), ("00:01", "00:01", "first")],
-)
-@pytest.mark.parametrize("named", [(), ("a", "b")])
-def test_the_newest_reading_tells_what_it_is(first, second, taken, named):
-    """Of those whom it names; and of the others where none of these shows it."""
-    readings = {
-        "a": reading("a", event(*named, description="first"), at=first),
-        "b": reading("b", event(*named, description="second"), at=second),
+def test_named_hosts_are_trusted_about_an_event_and_others_only_where_none_of_them_shows_it():
+    shown = {"a": event("a", **SOON), "x": event("a", "x-1", type="Preempt", not_before=None)}
+    for readings in in_both_orders({host: reading(host, shown[host]) for host in shown}):
+        found = seen(readings)
+        assert (found.event["type"], found.event["not_before"], list(found.shown_by)) == (
+            "Reboot",
+            "2026-11-16T00:15:00Z",
+            ["a"],
+        )
+        assert (list(found.hosts), found.strangers) == (["a"], [])
+    unread = {"maintenance_status": {"msg": "x"}}
+    for readings in in_both_orders({"a": unread, "x": reading("x", shown["x"])}):
+        found = seen(readings)
+        assert (found.event["type"], list(found.hosts), found.strangers) == ("Preempt", ["a"], ["x-1"])
+
+
+def test_of_accounts_that_differ_the_nearest_date_counts_and_what_takes_no_vm_away():
+    late, never = {"not_before": "2026-11-16T05:00:00Z"}, {"not_before": None}
+    shown = {
+        "a": event("a", "b", "c", type="Preempt", **late),
+        "b": event("a", "b", **SOON),
+        "c": event("a", "c", **never),
     }
-    assert seen(readings).newest["description"] == taken
+    for readings in in_both_orders({host: reading(host, shown[host]) for host in shown}):
+        found = seen(readings)
+        assert (found.event["type"], found.event["not_before"]) == ("Reboot", "2026-11-16T00:15:00Z")
+        assert sorted(found.event["resources"]) == ["a", "b", "c"]
 
 
-def test_who_is_named_knows_better_however_old_its_reading_is():
-    readings = {
-        "x": reading("x", event("a", description="x"), at="00:05"),
-        "a": reading("a", event("a", description="a"), at="00:01"),
-        "y": reading("y", event("a", description="y"), at="00:09"),
-    }
-    for given in in_both_orders(readings):
-        found = seen(given)
-        assert (found.newest["description"], list(found.shown_by)) == ("a", ["a"])
-        assert [one["description"] for one in found.accounts] == ["a"]
-
-
-@pytest.mark.parametrize("words", [("k", "a", "z"), ("a", "k", "z"), ("z", "k", "a"), ("k", "k", "k")])
-def test_what_named_hosts_say_differently_is_all_kept_the_newest_first(words):
-    newest, *others = words
-    at = {"a": "00:09", "b": "00:01", "c": "00:02"}
-    told = dict(zip("abc", words, strict=True))
-    readings = {host: reading(host, event("a", "b", "c", description=told[host]), at=at[host]) for host in "abc"}
-    for given in in_both_orders(readings):
-        found = [one["description"] for one in seen(given).accounts]
-        assert found[0] == newest
-        assert sorted(found[1:]) == sorted({*others} - {newest})
+def test_a_policy_ranks_accounts_that_differ():
+    shown = {host: event("a", "b", description=host) for host in "ab"}
+    found = seen({host: reading(host, shown[host]) for host in shown})
+    for host in shown:
+        safest = found.merged(lambda account, host=host: account["description"] != host)
+        assert safest["description"] == host
 
 
 # Who is looked after.

@@ -341,7 +341,7 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     doubts = [{"why": "Wrong.", "hosts": ["a"], "wrong": True}, {"why": "Odd.", "hosts": ["a"], "wrong": False}]
     run = a_run()
     for found in (doubts, doubts[:1], []):
-        made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found}
+        made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found, "refused_hosts": []}
         monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, made=made, **_options: dict(made))
         monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
         run = _run_plan.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
@@ -464,7 +464,14 @@ def test_only_what_was_read_in_this_run_is_taken_for_known():
 
 
 def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
-    made = {**empty_plan(), "ignored": [], "restore_first": [], "nothing_to_do": ["a"], "not_believed": []}
+    made = {
+        **empty_plan(),
+        "ignored": [],
+        "restore_first": [],
+        "nothing_to_do": ["a"],
+        "not_believed": [],
+        "refused_hosts": [],
+    }
     monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, **_options: dict(made))
     monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
     run = a_run()

@@ -28,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
 from helpers.properties import assert_generated
-from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, roll, rounds, started, told
+from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, roll, rounds, seen_by, started, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,10 +101,10 @@ def test_case_5_a_record_without_a_journal_is_out_and_is_returned():
     assert rounds(state) == []
 
 
-def test_case_5_it_is_drained_again_at_once_while_its_event_is_under_way():
+def test_case_5_it_is_drained_again_with_the_lease_while_its_event_is_under_way():
     record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
     (move,) = what_may_go_down_now(roll(WEB, [started("R0", "web0", type="Redeploy")], records=(record,)))
-    assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web0",), False)
+    assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web0",), True)
 
 
 def test_case_7_the_one_host_that_can_be_read_is_returned():
@@ -359,10 +359,10 @@ def test_a_vm_that_vanishes_is_left_alone_where_the_policy_says_so():
     assert (drain.hosts, drain.why) == (("web2",), "Preempt P2 takes the VM away")
 
 
-def test_what_was_sent_is_the_reason_for_a_drain_at_once():
+def test_what_an_event_that_was_sent_names_later_is_drained_with_the_lease():
     ready = Host("web0", "set", "0", journal=drained("R0", marks=(Mark("R0", ("web0",), NOW),)))
     drain = one(roll({**WEB, "web0": ready}, [reboot("R0", "web0", "web1")]), "drain")
-    assert (drain.hosts, drain.why, drain.needs_lease) == (("web1",), "R0 was sent", False)
+    assert (drain.hosts, drain.why, drain.needs_lease) == (("web1",), "R0 was sent", True)
 
 
 # What is waited for.
@@ -470,7 +470,8 @@ def test_who_waits_for_the_end_of_its_vm_is_not_brought_back(action, returned):
     ],
 )
 def test_who_can_not_be_read_is_waited_for_if_it_is_down_or_something_was_sent(journal, is_awaited):
-    away = Host("web0", "set", "0", read=False, journal=journal)
+    named = {mark.event: ("web0",) for mark in journal.marks} if journal else {}
+    away = Host("web0", "set", "0", read=False, named_with=named, journal=journal)
     expected = [(("web0",), "web0 is down and can't be read")] if is_awaited else []
     assert [(move.hosts, move.why) for move in what_may_go_down_now(roll({**WEB, "web0": away}))] == expected
     assert told(roll({**WEB, "web0": away}, act=["web1"])) == []
@@ -709,8 +710,8 @@ def journal_of(*events, types=("Reboot",), **more):
 
 def state_of(hosts, events, **more):
     ids = tuple(one.id for one in events)
-    made = tuple(dataclasses.replace(host, shows=ids if host.read else ()) for host in hosts)
-    return Roll("me", AT, made, tuple(events), may_act_on=frozenset(host.name for host in hosts), **more)
+    made = [dataclasses.replace(host, shows=ids if host.read else ()) for host in hosts]
+    return Roll("me", AT, *seen_by(made, events), may_act_on=frozenset(host.name for host in hosts), **more)
 
 
 def moves_of(state, kind):
@@ -726,8 +727,9 @@ def test_a_mark_in_a_note_of_a_host_that_was_not_read_is_under_way():
     events = [event_of("R0", "web0"), event_of("R1", "web1")]
     note = Note("web0", ("R0",), "Reboot", "other", Mark("R0", ("web0",), AT))
     marked = group_of(state_of([away, Host("web1", "set", "1")], events, notes=(note,)))
-    assert set(marked.marks) == {"R0"}
+    assert (set(marked.marks), set(marked.noted_marks)) == (set(), {"R0"})
     assert marked.is_under_way(events[0])
+    assert moves_of(marked.roll, "drain") == []
     unmarked = group_of(
         state_of([away, Host("web1", "set", "1")], events, notes=(dataclasses.replace(note, mark=None),))
     )
@@ -824,7 +826,8 @@ def test_a_mark_of_an_event_that_is_gone_hides_no_other():
 @pytest.mark.parametrize("takes_down", [True, False])
 def test_what_nobody_shows_any_more_is_down_if_its_mark_says_so(takes_down):
     mark = Mark("R0", ("web0",), AT, takes_down=takes_down)
-    away = Host("web0", "set", "0", read=False, journal=Journal("me", marks=(mark,)))
+    journal, named = Journal("me", marks=(mark,)), {"R0": ("web0",)}
+    away = Host("web0", "set", "0", read=False, named_with=named, journal=journal)
     state = group_of(state_of([away, Host("web1", "set", "1")], []))
     assert state.taken_by_events == ({"web0": "R0"} if takes_down else {})
 
@@ -912,11 +915,12 @@ def rolls(draw):
         domain = draw(st.sampled_from(["0", "0", "0", "0", "1"] if calm else ["0", "1", "2"]))
         read = calm or draw(st.integers(0, 5)) > 0
         hosts.append(Host(name, group, domain, read=read, shows=shown, journal=journal))
+    made, seen = seen_by(hosts, events)
     return Roll(
         run="me",
         now=1000.0,
-        hosts=tuple(hosts),
-        events=tuple(events),
+        hosts=made,
+        events=seen,
         settings=Settings(
             overlap=draw(st.sampled_from(["wait", "proceed"])), max_at_once=draw(st.sampled_from([None, 1, 2, 3]))
         ),
@@ -979,7 +983,7 @@ def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(roll):
 def test_a_thousand_hosts_are_decided_in_a_moment():
     hosts = tuple(Host(f"h{n}", "set", str(n % 5), shows=tuple(f"E{n}" for n in range(1000))) for n in range(1000))
     events = tuple(Event(f"E{n}", "Reboot", "Scheduled", 5000.0, (f"h{n}",)) for n in range(1000))
-    roll = Roll("me", 0.0, hosts, events, may_act_on=frozenset(host.name for host in hosts))
+    roll = Roll("me", 0.0, *seen_by(hosts, events), may_act_on=frozenset(host.name for host in hosts))
     moves = what_may_go_down_now(roll)
     assert len([move for move in moves if move.kind == "round"]) == 200
 

@@ -89,25 +89,31 @@ def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
     assert found["round"]["drain"] == ["web-1"]
 
 
-def test_a_note_that_may_be_newer_than_the_reading_counts_too():
+def test_whom_another_run_has_noted_is_read_with_the_lease_whatever_was_read_before():
     """History 14: what was read for the plan is in service, and another run has drained it since."""
-    run, _known, found = decided([reboot(1)], ["web-1"], answers(notes=[note("web-2")]))
-    assert found["round"]["drain"] == []
+    told = answers(notes=[note("web-2")])
+    run, known, found = decided([reboot(1)], ["web-1"], told)
+    assert (found["others"], found["round"]["drain"]) == (["web-2"], [])
     assert "web-2" in found["round"]["held"]["E1"]
-    assert found["round"]["waits_for"] == ["web-2"]
-    # The next pass reads it after it has heard of the note: then nobody has drained it.
-    known = {host: reading(host, [reboot(1)]) for host in HOSTS}
-    for host in HOSTS:
-        known[host]["maintenance_status"]["read_at"] = "2026-11-16T00:00:09Z"
-    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW + 9)
-    told = answers(notes=[{**note("web-2"), "heard_at": NOW + 99}])
-    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
-    assert found["round"]["drain"] == ["web-1"]
+
+    def decided_again(said):
+        return _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW, read_again={"web-2": said})
+
+    out = reading("web-2", [reboot(1)], journal={"state": "drained", "run_id": "other", "events": [{"id": "E2"}]})
+    for said in ({"maintenance_delivery_group": "set"}, out):
+        found = decided_again(said)
+        assert (found["others"], found["round"]["drain"], found["calls"]) == ([], [], [])
+    found = decided_again(reading("web-2", [reboot(1)]))
+    assert (found["others"], found["round"]["drain"]) == ([], ["web-1"])
     assert found["calls"][0]["forget"] == ["web-2"]
-    # A second note of the same run is another one.
-    told = answers(notes=[{**note("web-2"), "at": NOW + 9}])
-    found = _drain_decision.decide(run, {"web-1": known["web-1"]}, wishes(), INVENTORY, told, NOW + 10)
-    assert found["round"]["drain"] == []
+
+
+def test_a_host_of_another_group_is_not_read_for_a_note():
+    run = a_run(events=[reboot(1)])
+    run["kept"]["web-2"]["place"]["delivery_group"] = "another"
+    known = {"web-1": reading("web-1", [reboot(1)])}
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
+    assert (found["others"], found["round"]["drain"]) == ([], ["web-1"])
 
 
 def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
@@ -277,22 +283,17 @@ def test_a_vm_that_is_taken_away_is_drained_whoever_has_the_lease(kind):
     assert confirmed["drain"] == ["web-0"]
 
 
-def test_a_group_that_needs_two_leases_needs_both():
-    """One of its hosts has a delivery group in the inventory, and readings show that the other belongs to it."""
+def test_no_host_joins_a_declared_group_by_its_own_word():
+    """Each of them needs its own lease alone."""
     events = [reboot(0)]
     known = {host: reading(host, events) for host in ("web-0", "web-1")}
     del known["web-1"]["maintenance_delivery_group"]
     state = _run_plan.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
     run = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
-    both = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers()["set"]["web-1"]}}
     batch = {"web-0": known["web-0"]}
-    found = _drain_decision.decide(run, batch, wishes(), INVENTORY, both, NOW)
-    assert {call["group"] for call in found["calls"]} == {"set", ""}
-    renewed = {"set": {"web-0": {**both["set"]["web-0"], "renewed": True}}}
-    kept = {**renewed, "": {"web-1": {**both[""]["web-1"], "renewed": True}}}
-    assert _drain_decision.confirm_drain(run, found, kept)["round"]["drain"] == ["web-0"]
-    lost = {**renewed, "": {"web-1": answers(held=False)["set"]["web-1"]}}
-    assert _drain_decision.confirm_drain(run, found, lost)["round"]["drain"] == []
+    answered = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers(held=False)["set"]["web-0"]}}
+    found = _drain_decision.decide(run, batch, wishes(), INVENTORY, answered, NOW)
+    assert {call["group"] for call in found["calls"]} == {"set"}
 
 
 def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
@@ -390,15 +391,18 @@ def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_t
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
     known["web-1"] = with_reflexes(known["web-1"])
     state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
-    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 5)["stale"] == []
-    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 80)["stale"] == []
-    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == ["web-1"]
-    assert _batch_check.check(state, ["web-0", "web-1"], wishes(), {}, NOW + 81)["stale"] == []
+    for batch, later, found in (
+        (["web-0"], 5, []),
+        (["web-0"], 80, []),
+        (["web-0"], 81, ["web-1"]),
+        (["web-0", "web-1"], 81, []),
+    ):
+        assert _batch_check.stale(state, batch, wishes(), NOW + later) == found
     # Whatever the clock says.
     early = {**state, "kept": {**state["kept"], "web-1": {**state["kept"]["web-1"], "seen_at": 10.0}}}
     assert _batch_check.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
     state["kept"]["web-1"]["place"]["delivery_group"] = "another"
-    assert _batch_check.check(state, ["web-0"], wishes(), {}, NOW + 81)["stale"] == []
+    assert _batch_check.stale(state, ["web-0"], wishes(), NOW + 81) == []
 
 
 @pytest.mark.parametrize(("journal", "drain"), [(None, ["web-0"]), (drained("E1", run="watcher of web-1"), [])])
@@ -801,19 +805,26 @@ def test_a_note_about_a_host_of_another_batch_counts_whatever_the_clock_of_its_r
     assert [one["host"] for one in run["notes"]] == ["web-2"]
 
 
-def test_it_is_removed_after_the_host_was_read_once_more():
-    run = a_run(events=[reboot(1)])
-    told = answers(notes=[{**note("web-2"), "at": NOW - 600}])
-    known = {"web-1": reading("web-1", [reboot(1)])}
-    for clock in (NOW, NOW - 50):
-        # Also where the own clock is set back in between.
-        assert _drain_decision.decide(run, known, wishes(), INVENTORY, told, clock)["calls"] == []
-    run = _run_plan.plan(run, {host: reading(host, [reboot(1)]) for host in HOSTS}, wishes(), INVENTORY, NOW - 50)
-    found = _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW - 50)
-    assert (found["calls"][0]["forget"], found["round"]["drain"]) == (["web-2"], ["web-1"])
-    # Of another one this run hears only now.
-    newer = answers(notes=[{**note("web-2"), "at": NOW - 500}])
-    assert _drain_decision.decide(run, known, wishes(), INVENTORY, newer, NOW)["round"]["drain"] == []
+@pytest.mark.parametrize(
+    ("seconds", "event", "lacking", "counts"),
+    [
+        # It has booted since, and may have lost its journal.
+        (50.0, "E1", [], True),
+        (50.0, "E1", ["web-0"], True),
+        (50.0, "E1", ["web-0", "web-2"], False),
+        (50.0, "E9", [], False),
+        (500.0, "E1", [], False),
+    ],
+)
+def test_a_mark_in_a_note_counts_about_a_host_that_has_booted_since(seconds, event, lacking, counts):
+    mark = {"event": event, "hosts": ["web-1"], "at": NOW - 100, "takes_down": True, "vanishing": False}
+    told = answers(notes=[{**note("web-1"), "at": NOW - 100, "mark": mark, "lacking": lacking}])
+    booted = reading("web-1", [reboot(1), reboot(2)])
+    booted["maintenance_status"]["host_clock"]["seconds"] = seconds
+    known = {"web-1": booted, "web-2": reading("web-2", [reboot(1), reboot(2)])}
+    found = _drain_decision.decide(a_run(events=[reboot(1), reboot(2)]), known, wishes(), INVENTORY, told, NOW)
+    assert [call["forget"] for call in found["calls"][:1]] == ([[]] if counts else [["web-1"]])
+    assert found["round"]["drain"] == ["web-1"]
 
 
 @pytest.mark.parametrize("run", ["a", "z"])
@@ -852,7 +863,7 @@ def test_what_is_forgotten_does_not_count_and_the_rest_is_kept():
     known = {"web-1": reading("web-1", [reboot(1)])}
     for _again in range(2):
         _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW)
-        assert [(one["host"], one["heard_before_reading"]) for one in run["notes"]] == [("web-2", False)]
+        assert [one["host"] for one in run["notes"]] == ["web-2"]
 
 
 # What other machines remember of hosts, and what it means that they remember, or can't be asked.

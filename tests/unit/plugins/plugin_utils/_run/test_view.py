@@ -55,9 +55,23 @@ def test_what_is_kept_of_a_host():
         },
         "shows": ["E"],
         "showed": [],
+        "accounts": [
+            {
+                "id": "E",
+                "type": "Reboot",
+                "status": "Scheduled",
+                "resources": [],
+                "source": None,
+                "description": None,
+                "not_before": "2026-11-16T00:30:00Z",
+                "duration_seconds": None,
+            }
+        ],
+        "named_in": ["E"],
         "journal": None,
         "service": "shop",
         "seen_at": NOW,
+        "booted_at": None,
         "reflexes": False,
         "unmarked": False,
     }
@@ -153,7 +167,7 @@ def model(hosts, readings=None, planned=None, outcomes=None, notes=(), records=(
 
 def test_an_event_as_those_say_who_were_read_just_now():
     hosts = {"a": known_of("a", event("E", "a", "x")), "b": known_of("b", event("F", "b"))}
-    (found,) = model(hosts, ["a"]).events
+    found, _other = model(hosts, ["a"]).events
     assert (found.id, found.type, found.status, found.not_before) == ("E", "Reboot", "Scheduled", NOW + 1800)
     assert (found.hosts, found.strangers, found.action) == (("a",), ("x",), "drain")
     assert model(hosts, ["a"]).may_act_on == {"a"}
@@ -228,9 +242,9 @@ def test_a_host_that_another_run_has_noted_since_counts_as_unread(run, is_read):
     # The first was read just now.
     assert [host.read for host in roll.hosts] == [True, is_read]
     mark = {"event": "E", "hosts": ["a"], "at": 5}
-    assert model(hosts, notes=[note("a", mark=mark)]).notes == (
-        Note("a", ("E",), "Reboot", "other", Mark("E", ("a",), 5.0)),
-    )
+    for at, taken in ((NOW - 9, NOW - 9), (NOW + 9, NOW)):
+        (found,) = model(hosts, notes=[note("a", mark=mark, at=at, lacking=["k"])]).notes
+        assert found == Note("a", ("E",), "Reboot", "other", Mark("E", ("a",), taken), taken, ("k",))
 
 
 def test_a_noted_host_that_nobody_has_read_may_be_of_any_group():
@@ -314,12 +328,12 @@ def test_signs_reach_through_others():
 
 def test_no_reading_joins_what_the_user_keeps_apart():
     places = [Place("a", delivery_group="x", events=("E",)), Place("b", delivery_group="y", events=("E",))]
-    assert groups(*places, Place("c", events=("E",))) == {"x": ("a", "c"), "y": ("b",)}
+    assert groups(*places, Place("c", events=("E",))) == {"x": ("a",), "y": ("b",), THE_REST: ("c",)}
 
 
-def test_a_group_needs_the_leases_of_all_its_hosts():
-    (group,) = group_hosts([Place("a", delivery_group="x", events=("E",)), Place("b", events=("E",))]).groups
-    assert group.leases == (THE_REST, "x")
+def test_a_group_needs_the_lease_that_the_inventory_declares():
+    found = group_hosts([Place("a", delivery_group="x", events=("E",)), Place("b", events=("E",))]).groups
+    assert [group.lease for group in found] == ["x", THE_REST]
 
 
 def test_hosts_whose_names_are_numbered_beyond_nine_are_one_group():
@@ -327,14 +341,13 @@ def test_hosts_whose_names_are_numbered_beyond_nine_are_one_group():
     assert groups(*places) == {"web": ("h8", "h9", "h10", "h11")}
 
 
-def test_a_name_of_the_user_holds_for_all_that_was_joined_to_it():
-    """b is of x and shares a's placement group, so that a is of x, and c of y does not join them."""
+def test_no_host_joins_a_declared_group_by_what_it_says():
     places = [
         Place("a", placement_group="p", events=("E",)),
         Place("b", delivery_group="x", placement_group="p"),
         Place("c", delivery_group="y", events=("E",)),
     ]
-    assert groups(*places) == {"x": ("a", "b"), "y": ("c",)}
+    assert groups(*places) == {"x": ("b",), "y": ("c",), THE_REST: ("a",)}
     apart = [Place("a", delivery_group="y", events=("E",)), Place("b", delivery_group="x", events=("E",))]
     assert groups(*apart) == {"y": ("a",), "x": ("b",)}
 
