@@ -57,6 +57,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
     RecordKeeper,
     answer_of_cluster,
     foreign_records,
+    recorded_hosts,
     with_records,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RunState
@@ -188,7 +189,7 @@ class ActionModule(ActionBase):
         services = self._services(variables) if self._counts_services() else {}
         self.state = run_plan.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services)
         # Where steps leave a record: those machines are asked who is drained there.
-        found = {place for places in self._needs().values() for place in places}
+        found = {place for places in self._needs(self.hosts).values() for place in places}
         return self._told(
             places=[place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
             clusters=[place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
@@ -203,7 +204,7 @@ class ActionModule(ActionBase):
         of_the_pattern = {*host_names(self.options["pattern_hosts"]), *self.hosts}
         return {host: service for host, service in found.items() if service or host in of_the_pattern}
 
-    def _needs(self) -> dict[str, list[RecordKeeper]]:
+    def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[RecordKeeper]]:
         def resolved(host: str, value: t.Any) -> t.Any:
             if not isinstance(value, str) or "{" not in value:
                 return value
@@ -217,7 +218,7 @@ class ActionModule(ActionBase):
         def raw(host: str) -> t.Mapping[str, t.Any]:
             return self.hostvars.raw_get(host) if host in self.hostvars else {}
 
-        machines, clusters = places_of(self.hosts, raw, resolved), clusters_of(self.hosts, raw, resolved)
+        machines, clusters = places_of(hosts, raw, resolved), clusters_of(hosts, raw, resolved)
         return {host: [*machines.get(host, ()), *clusters.get(host, ())] for host in (*machines, *clusters)}
 
     def _with_records(self) -> None:
@@ -228,7 +229,14 @@ class ActionModule(ActionBase):
         }
         for one in self.options["nodes"]:
             answers[Cluster(**plain(one["__cluster"]))] = answer_of_cluster(plain(one))
-        needs = self._needs()
+        needs = self._needs(self.hosts)
+        others = {host for answer in answers.values() for host in recorded_hosts(answer)} - set(self.hosts)
+        for host in sorted(others & self.state["lease_of"].keys()):
+            try:
+                needs.update(self._needs([host]))
+            except ValueError:
+                # Nobody can say that its steps do not act there.
+                needs[host] = list(answers)
         if needs:
             self.state = with_records(self.state, needs, answers)
 

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardHost, Now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import PENDING, STARTED
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
@@ -115,17 +115,10 @@ def resources_of(words: Mapping[str, _Known]) -> list[str]:
     return list(names.values())
 
 
-def one_event_of(words: Mapping[str, _Known], state: str) -> _Known:
-    """One event of all that is told of it: the nearest date, every VM that is named."""
-    some = next(iter(words.values()))
-    first = next((event for event in words.values() if event["status"] == _STATUS[state]), some)
-    dates = sorted(event["not_before"] for event in words.values() if event["not_before"])
-    return {
-        **first,
-        "status": _STATUS[state],
-        "resources": resources_of(words),
-        "not_before": dates[0] if dates and state == PENDING else None,
-    }
+def one_event_of(words: Mapping[str, _Known], state: str, named: t.Container[str]) -> _Known:
+    """One event of all that is told of it. `named`: the hosts that it names, as they say themselves."""
+    event = merged(Account(host in named, word) for host, word in words.items())
+    return {**event, "status": _STATUS[state], "not_before": event["not_before"] if state == PENDING else None}
 
 
 def named_hosts(

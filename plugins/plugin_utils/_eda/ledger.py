@@ -290,6 +290,7 @@ class Ledger:
         if not is_news and not is_reminder:
             return []
         states = states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
+        named = {name for name in words if name in self.hosts and self.hosts[name].events.get(event.id)}
         found = []
         # The first that says so is believed that it starts; but with that word no VM ends the reminders of the others.
         for state in [one for one in (PENDING, STARTED) if one in states]:
@@ -314,7 +315,7 @@ class Ledger:
                     event.group,
                     names,
                     now.wall,
-                    event=one_event_of(words, state),
+                    event=one_event_of(words, state, named),
                     unwatched=unwatched,
                     deadline=content[3],
                     attempt=max(1, event.attempt),

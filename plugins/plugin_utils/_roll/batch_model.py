@@ -69,8 +69,7 @@ def model_of_batch(
         state["run_id"],
         now,
         notes=state["notes"],
-        # What the inventory no longer has is told, and holds nobody up.
-        records=[record for record in state["records"] if record["host"] in state["lease_of"]],
+        records=state["records"],
         elsewhere=functools.cache(inventory.elsewhere),
         gone=gone_now(state, {host: kept[host] for host in (*variables, *read_now)}),
         inventory=state["lease_of"],

@@ -49,21 +49,28 @@ def _annotated(node: str, text: str) -> dict[str, t.Any]:
     }
 
 
+def recorded_hosts(answer: Mapping[str, t.Any]) -> set[str]:
+    return {str(kept["host"]) for kept in answer.get("records", ())}
+
+
 def with_records(state: RunState, needs: Mapping[str, Sequence[RecordKeeper]], answers: RecordAnswers) -> RunState:
-    """What the other machines remember. Hosts whose steps need one that can't be asked are not drained."""
+    """What the other machines remember. Hosts whose steps need one that can't be asked are not drained.
+
+    `needs`: host -> where its steps leave records. A machine says nothing about other hosts of the inventory.
+    """
     records: list[RecordData] = []
+    foreign: list[RecordData] = []
     for place, answer in answers.items():
         for kept in answer.get("records", ()):
-            records.append(
-                {
-                    "machine": kept.get("machine", place.machine),
-                    "host": kept["host"],
-                    "events": list(kept["events"]),
-                    "types": list(kept["types"]),
-                    "run": kept["run_id"],
-                    "removal": kept.get("removal") or f"rm {kept['path']}",
-                }
-            )
+            record: RecordData = {
+                "machine": kept.get("machine", place.machine),
+                "host": kept["host"],
+                "events": list(kept["events"]),
+                "types": list(kept["types"]),
+                "run": kept["run_id"],
+                "removal": kept.get("removal") or f"rm {kept['path']}",
+            }
+            (records if place in needs.get(kept["host"], ()) else foreign).append(record)
     unasked: dict[str, str] = {}
     for host, places in needs.items():
         for place in places:
@@ -76,17 +83,20 @@ def with_records(state: RunState, needs: Mapping[str, Sequence[RecordKeeper]], a
                 unasked[host] = (
                     f"{place.in_words}, which a step of {host} needs, has records that can't be read: {names}"
                 )
-    return {**state, "records": records, "unasked": unasked}
+    return {**state, "records": records, "foreign_records": foreign, "unasked": unasked}
 
 
 def foreign_records(state: RunState) -> list[str]:
-    """Records of hosts that the inventory no longer has: what to do about them."""
-    return [
-        f"{kept['machine']} remembers that something is drained there for {kept['host']}, which the inventory no longer"
-        f" has. Put it right by hand, then remove the record there: {kept['removal']}"
-        for kept in state["records"]
-        if kept["host"] not in state["lease_of"]
-    ]
+    """Records of hosts that the inventory no longer has, or whose steps do not act there: what to do about them."""
+    lines = []
+    for kept in state["foreign_records"]:
+        known = kept["host"] in state["lease_of"]
+        why = "whose drain_steps do not act there" if known else "which the inventory no longer has"
+        lines.append(
+            f"{kept['machine']} remembers that something is drained there for {kept['host']}, {why}."
+            f" Put it right by hand, then remove the record there: {kept['removal']}"
+        )
+    return lines
 
 
 def remembered_only(state: RunState) -> list[str]:

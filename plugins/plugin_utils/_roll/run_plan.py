@@ -69,6 +69,7 @@ def begin(
         "notes": [],
         "first_wave": None,
         "records": [],
+        "foreign_records": [],
         "unasked": {},
         "slice": 0,
         "waits_since": None,

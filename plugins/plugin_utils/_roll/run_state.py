@@ -217,8 +217,10 @@ class RunState(t.TypedDict):
     # Hosts that are not the VMs that they claim to be, by the newest plan of all hosts.
     refused: list[str]
     first_wave: FirstWave | None
-    # What other machines remember; host -> why it can't be drained, as one of them can't be asked.
+    # What other machines remember of hosts whose steps act there, and of others; host -> why it can't be drained, as
+    # one of them can't be asked.
     records: list[RecordData]
+    foreign_records: list[RecordData]
     unasked: dict[str, str]
     # At most so many hosts are read and drained in one go, as more took so long that they refused; 0 is no limit.
     slice: int

@@ -145,8 +145,9 @@ def _seen_at(status: t.Any, now: float) -> float:
 def _booted_at(status: t.Any, seen_at: float) -> float | None:
     clock = status.get("host_clock") if isinstance(status, dict) else None
     seconds = clock.get("seconds") if isinstance(clock, dict) else None
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    return seen_at - seconds if is_number else None
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        return None
+    return seen_at - seconds
 
 
 def _run_mark(status: t.Any) -> Mapping[str, t.Any]:

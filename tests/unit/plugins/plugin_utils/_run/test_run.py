@@ -777,9 +777,8 @@ def test_a_host_that_was_never_read_and_that_a_load_balancer_remembers_is_out(aw
     mine = {"web-1": known["web-1"]}
     found = decided_round(planned_run(known, records=[record]), mine)
     assert (found["drain"], found["held"]["E1"]) == ([], "web-0, of another domain, is not in service")
-    # What is lost anyway holds nobody up, nor what the inventory does not have any more.
+    # What is lost anyway holds nobody up.
     assert decided_round(planned_run(known, records=[{**record, "types": ["Preempt"]}]), mine)["drain"] == ["web-1"]
-    assert decided_round(planned_run(known, records=[{**record, "host": "old"}]), mine)["drain"] == ["web-1"]
 
 
 def test_of_a_host_that_the_inventory_puts_into_another_group_a_record_holds_nobody_up():
@@ -912,7 +911,8 @@ def test_a_cluster_that_could_not_be_asked_says_why(result, msg):
 
 def test_records_of_machines_and_of_nodes():
     of_a_node = {**OF_LB, "machine": "The node n0", "host": "web-1", "removal": "kubectl x"}
-    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}, CLUSTER: {"records": [of_a_node]}})
+    answered = {PLACE: {"records": [OF_LB], "unreadable": []}, CLUSTER: {"records": [of_a_node], "unreadable": []}}
+    run = with_records(a_run(), {"web-0": [PLACE], "web-1": [CLUSTER]}, answered)
     assert run["records"] == [
         {**KEPT, "removal": "rm /records/1.json"},
         {**KEPT, "machine": "The node n0", "host": "web-1", "removal": "kubectl x"},
@@ -946,12 +946,18 @@ def test_of_two_machines_one_that_can_not_be_asked_is_enough():
         assert run["unasked"] == {"web-0": f"{NEEDS} can't be asked for its records: No"}
 
 
-def test_what_is_remembered_of_hosts_that_the_inventory_no_longer_has():
-    assert _run_plan.leftovers(with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}})) == ["web-0"]
-    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB, {**OF_LB, "host": "old"}]}})
-    (told,) = foreign_records(run)
-    assert told.startswith("lb remembers that something is drained there for old, which the inventory no longer has. ")
-    assert told.endswith(": rm /records/1.json")
+def test_a_machine_is_trusted_about_hosts_whose_steps_act_there():
+    needs = {"web-0": [PLACE], "web-1": [RecordsPlace("lb-2", "/records")]}
+    records = [{**OF_LB, "host": name} for name in (*HOSTS, "old")]
+    run = with_records(a_run(), needs, {PLACE: {"records": records, "unreadable": []}})
+    assert _run_plan.leftovers(run) == ["web-0"]
+    of_web_1, of_web_2, of_old = foreign_records(run)
+    assert of_web_1.startswith("lb remembers that something is drained there for web-1, whose drain_steps do not act")
+    assert "web-2" in of_web_2
+    assert of_old.startswith(
+        "lb remembers that something is drained there for old, which the inventory no longer has. "
+    )
+    assert of_old.endswith(": rm /records/1.json")
 
 
 @pytest.mark.parametrize(
@@ -971,12 +977,12 @@ def test_who_is_known_to_be_drained_only_elsewhere(events, journal, remembered):
     known = {host: reading(host, []) for host in HOSTS}
     known["web-0"] = reading("web-0", events, journal)
     run = _run_plan.plan(a_run(), known, wishes(), INVENTORY, NOW)
-    run = with_records(run, {}, {PLACE: {"records": [OF_LB]}})
+    run = with_records(run, {"web-0": [PLACE]}, {PLACE: {"records": [OF_LB], "unreadable": []}})
     assert remembered_only(run) == remembered
 
 
 def test_who_was_never_seen_shows_nothing():
-    run = with_records(a_run(), {}, {PLACE: {"records": [OF_LB]}})
+    run = with_records(a_run(), {"web-0": [PLACE]}, {PLACE: {"records": [OF_LB], "unreadable": []}})
     run = {**run, "kept": {}}
     assert remembered_only(run) == ["web-0"]
     run["kept"] = {"web-0": {"shows": None}}
