@@ -86,6 +86,12 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
     made["lines"] = render_plan(made)
     if len(doubtful) > 1:
         made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
+    inferred = [host for host in variables if host in busy and not kept[host]["place"]["delivery_group"]]
+    if inferred:
+        made["lines"] += wrapped(
+            f"Advice: set maintenance_delivery_group on {some_of(inferred)}. Without it, their group is what hosts say"
+            " about themselves, and a host that lies can join it and keep it waiting."
+        )
     unmarked = [host for host in variables if kept[host]["reflexes"] and kept[host]["unmarked"]]
     if unmarked:
         made["lines"] += wrapped(

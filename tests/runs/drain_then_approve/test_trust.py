@@ -8,6 +8,9 @@ A host that lies has a metadata service of its own, with what it wants the run t
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 from helpers.fleet import RollFleet
 from helpers.network import unreachable_host
@@ -162,3 +165,83 @@ def test_what_a_named_host_makes_of_an_event_does_not_replace_what_the_others_se
         fleet.roll("-e", "approve_wait_timeout=10")
     assert all(fleet.count("drain", host) for host in ("web-0", "web-3"))
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
+
+
+# What a host or a lock host writes into its own files about others.
+
+
+def mark_of(event, *hosts, at=None):
+    return {
+        "event": event,
+        "hosts": list(hosts),
+        "at": at or time.time() + 3600,
+        "takes_down": True,
+        "vanishing": False,
+    }
+
+
+def marked_journal(*marks):
+    now = "2026-11-16T00:00:00Z"
+    return {
+        "version": 1,
+        "state": "marked",
+        "started_at": now,
+        "drained_at": None,
+        "run_id": "liar",
+        "boot_id": "",
+        "events": [],
+        "steps": [],
+        "marks": list(marks),
+    }
+
+
+@pytest.mark.rest
+def test_notes_that_one_lock_host_invents_about_hosts_that_can_be_read_hold_up_nobody(tmp_path):
+    """Three sets share the lease of hosts without a declared group, and web-0 keeps it, too."""
+    with RollFleet(tmp_path, group_per_domain=True) as fleet:
+        for known in fleet.host_vars.values():
+            del known["maintenance_delivery_group"]
+        fleet.event_of_domain("1", notice=3600)
+        note = {"events": ["E1"], "type": "Reboot", "run": "liar", "at": time.time()}
+        marked = [{**note, "host": host, "mark": mark_of("E1", "web-1", "web-2")} for host in ("web-1", "web-2")]
+        drained = [{**note, "host": host, "mark": None} for host in ("web-2", "web-3")]
+        (tmp_path / "web-0.lock").write_text(json.dumps({"version": 2, "lease": None, "notes": [*marked, *drained]}))
+        run = fleet.roll()
+        assert (run.code, fleet.approvals()) == (0, ["E1"]), run.output
+        assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
+        fleet.assert_back_to_normal()
+
+
+def test_a_mark_in_the_journal_of_a_host_drains_no_other_one(fleet):
+    """Attack: web-2 marks the events of two other domains, dated ahead, so that both would be drained at once."""
+    for number in (0, 1):
+        fleet.simulator.add_event(id=f"E{number}", type="Reboot", resources=[f"web-{number}"], notice=3600, dwell=1)
+    fleet.journal("web-2").write_text(json.dumps(marked_journal(mark_of("E0", "web-0"), mark_of("E1", "web-1"))))
+    run = fleet.roll()
+    assert (run.code, sorted(fleet.approvals())) == (0, ["E0", "E1"]), run.output
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_back_to_normal()
+
+
+def test_what_another_host_makes_of_an_event_drains_nobody_past_the_rules(fleet):
+    """Attack: while web-0 is down, a host of the domain of web-1 shows the event of web-1 as a Preempt, due now."""
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=600, dwell=3)
+    fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], notice=3600, dwell=1)
+    liar = Liar(fleet, "other-1", "other-1")
+    with liar as lies:
+        lies.add_event(id="E1", type="Preempt", resources=["web-1"], group="lies", notice=30)
+        run = fleet.roll("-e", "maintenance_overlap=proceed")
+        assert liar.was_asked()
+    assert (run.code, fleet.approvals()) == (0, ["E0", "E1"]), run.output
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+@pytest.mark.rest
+def test_a_mark_for_an_event_that_nobody_shows_holds_up_nobody(tmp_path):
+    with RollFleet(tmp_path, hosts=2, single_vms=True) as fleet:
+        fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=3600, dwell=1)
+        fleet.journal("web-1").write_text(json.dumps(marked_journal(mark_of("GHOST", "ghost", "web-0"))))
+        run = fleet.roll()
+        assert (run.code, fleet.approvals()) == (0, ["E0"]), run.output
