@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random histories of three keepers and several runs: with the real files, the real quorum, and time that we make.
 
-A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, are cut
-off or have their wall clock set, and runs are killed and their dead process is seen.
+A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, lose their
+disks, are cut off or have their wall clock set, and runs are killed and their dead process is seen.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class WorldRun:
     forget: list = dataclasses.field(default_factory=list)
     began: float = 0.0
     writes_before: int = 0
+    # A keeper has lost its disk since it began to ask.
+    lost_a_disk: bool = False
     # Whoever has a majority acts until then at the latest: so many seconds after it began to ask for it.
     acts_until: float = float("-inf")
 
@@ -93,6 +95,15 @@ class Histories(RuleBasedStateMachine):
         self.keepers[name].boot += 1
         self.keepers[name].booted_at = self.now
 
+    @rule(name=st.sampled_from(KEEPERS))
+    def a_keeper_loses_its_disk(self, name):
+        """A lost disk always means a boot. A note that a majority had may then be on one keeper alone."""
+        self.a_keeper_reboots(name, 0)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.written = {}
+        for run in self.runs.values():
+            run.lost_a_disk = bool(run.deed)
+
     @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(-1e6, 1e6))
     def a_clock_is_set(self, name, seconds):
         self.keepers[name].wall_is_off_by = seconds
@@ -119,7 +130,7 @@ class Histories(RuleBasedStateMachine):
         asking = self.runs[run]
         if not asking.deed:
             asking.deed, asking.asks, asking.answers = deed, list(KEEPERS), {}
-            asking.began, asking.writes_before = self.now, len(self.writes)
+            asking.began, asking.writes_before, asking.lost_a_disk = self.now, len(self.writes), False
             asking.notes = [{**note(host, run=run), "at": len(self.writes)} for host in sorted(hosts)]
             asking.forget = list(forget)
             if all_at_once:
@@ -155,8 +166,9 @@ class Histories(RuleBasedStateMachine):
         given = {"notes": run.notes, "forget": run.forget, "moment": keeper.moment(self.now)}
         if run.deed == "take":
             answer = take(keeper.path, run.me, SECONDS, **given)
-            if not answer["held"] and any(lease_content.is_of(answer["holder"], me) for me in self.dead):
-                answer = take(keeper.path, run.me, SECONDS, replace=answer["holder"], **given)
+            holder = answer["holder"]
+            if holder and not answer["held"] and any(lease_content.is_of(holder, me) for me in self.dead):
+                answer = take(keeper.path, run.me, SECONDS, replace=holder, **given)
         else:
             answer = renew(keeper.path, run.me, SECONDS, **given)
         if answer["renewed"]:
@@ -179,7 +191,8 @@ class Histories(RuleBasedStateMachine):
         if self.now < run.acts_until:
             self.nobody_else_acts(run)
             self.what_was_written_is_seen(found)
-            self.written.update((note["host"], run.writes_before) for note in run.notes)
+            if not run.lost_a_disk:
+                self.written.update((note["host"], run.writes_before) for note in run.notes)
 
     def nobody_else_acts(self, run):
         for other in self.runs.values():
