@@ -64,7 +64,8 @@ def decide(
     state["kept"] = {**state["kept"], **others}
     kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
     grouping = grouping_of(kept)
-    verdicts = verdicts_of(state, answers, "take", leases_for(batch, grouping))
+    verdicts = verdicts_of(state, answers, "take", now, leases_for(batch, grouping))
+    state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes_now = verdicts.notes(state["notes"])
     stale = _stale_notes(state, notes_now, kept, set(batch))
@@ -99,9 +100,9 @@ def _stale_notes(state: RunState, notes: Sequence[NoteData], kept: Mapping[str, 
     return list(dict.fromkeys(found))
 
 
-def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) -> Decision:
+def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, now: float) -> Decision:
     """Only what a majority of the keepers was told is done."""
-    lost = lost_leases(state, answers, decision["calls"])
+    lost = lost_leases(state, answers, decision["calls"], now)
     found = decision["round"]
     out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
     if not out:

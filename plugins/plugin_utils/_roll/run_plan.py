@@ -68,6 +68,7 @@ def begin(
         "lease_of": dict(groups),
         "services": dict(services or {}),
         "notes": [],
+        "refusals": {},
         "first_wave": None,
         "records": [],
         "unasked": {},

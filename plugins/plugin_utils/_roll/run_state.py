@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import Refusal as LeaseRefusal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
 
 # What became of a host's drain. Only a journal that says so makes a host drained.
@@ -49,8 +50,11 @@ class _NoteAsKept(t.TypedDict):
 class NoteData(_NoteAsKept, total=False):
     """What the holder of a lease is about to do to a host; the keepers hold it."""
 
-    # This run had heard of it before it last read the host; the keepers know nothing of that.
+    # What the run adds; none of it is sent to a lock host. This run had heard of the note before it last read the host.
     heard_before_reading: bool
+    # The lock hosts that have it, and those that remember back to its time and lack it.
+    by: list[str]
+    lacking: list[str]
 
 
 class FenceTerms(t.TypedDict):
@@ -211,6 +215,8 @@ class RunState(t.TypedDict):
     # Host -> its service, whatever `--limit` says, where enough of them must be in service.
     services: dict[str, str]
     notes: list[NoteData]
+    # Lease -> lock host -> since when it has refused what a majority granted: see quorum.py.
+    refusals: dict[str, dict[str, LeaseRefusal]]
     first_wave: FirstWave | None
     # What other machines remember; host -> why it can't be drained, as one of them can't be asked.
     records: list[RecordData]
