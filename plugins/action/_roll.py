@@ -43,11 +43,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
     round_record,
     run_plan,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import outvoted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.left_of_deeds import (
     left_to_tasks,
     to_be_read_again,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import outvoted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
     from_carried,
     packed,

@@ -109,7 +109,8 @@ msg:
   returned: success
 notes:
   description:
-    - All notes that some lock host has, with C(by) for the lock hosts that have it and C(lacking) for those that should.
+    - All notes that some lock host has, with C(by) for the lock hosts that have it, and C(lacking) for those that would
+      have it if it had been written there.
   type: list
   elements: dict
   returned: success

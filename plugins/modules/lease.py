@@ -173,8 +173,8 @@ renewed:
   returned: success, unless O(do=nothing)
 too_new_for:
   description:
-    - How many seconds more this lock host grants nothing, as it has booted less than 100 seconds ago and has no file. It may
-      have lost its disk, and with it a lease that still runs. V(null) otherwise.
+    - How many seconds more this lock host grants nothing, as it has booted less than 100 seconds ago and has no file.
+      It may have lost its disk, and with it a lease that still runs. V(null) otherwise.
   type: int
   returned: success, unless O(do=nothing)
 took_over_from:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether a lease that is kept on several hosts is held: a majority grants it and none refuses, or not at all. Pure.
 
-One lock host may lie. Two runs that each got a majority share a lock host, and if that one lies, an honest one refuses: so
-one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
+One lock host may lie. Two runs that each got a majority share a lock host, and if that one lies, an honest one refuses:
+so one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ NOTHING = "nothing"
 
 # So long one lock host outweighs a majority of the others: as long as a lease lasts that it may have granted.
 SECONDS_OF_A_REFUSAL = 90.0
-# After such a pause a refusal is a new one: another run may just be at work.
-LONGEST_GAP = 300.0
+# After such a pause a refusal is a new one: another run may just be at work. Runs that race take the majority from each
+# other for a moment; one that holds the lease does so for longer.
+LONGEST_PAUSE = 300.0
+LONGEST_WITHOUT_A_MAJORITY = 60.0
 
-# What is taken of the notes of one lock host. One note stands for a drain, one for each approval that is about to be sent.
+# What is taken of the notes of one lock host: for a host one of its drain, and one for each approval.
 NOTE_KEYS = ("host", "events", "type", "run", "at", "mark")
 MARK_KEYS = ("event", "hosts", "at", "takes_down", "vanishing")
 MOST_NOTES_OF_A_HOST = 20
@@ -79,17 +81,18 @@ def verdict(
     """`results` is lock host -> what the module lease said there. A lock host without a result can't be reached.
 
     With `hosts`, notes about others are dropped: a lock host that lies keeps its own group waiting, and no other one.
-    `refused_before` is what the verdict before this one returned as `refusals`. Without `now` no lock host is outvoted, and
-    none is said to lack a note.
+    `refused_before` is what the verdict before this one returned as `refusals`. Without `now` no lock host is outvoted,
+    and none is said to lack a note.
     """
     if not keepers:
         raise ValueError("there is no lock host")
     answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
     needed = len(answers) // 2 + 1
     has_majority = do in (TAKE, RENEW) and sum(answer.counts for answer in answers.values()) >= needed
-    refusing = [keeper for keeper, answer in answers.items() if answer.refuses] if has_majority else []
-    refusals = _refusals(refusing, refused_before or {}, now)
-    outvoted = next((one for one in refusals if is_outvoted(refusals[one])), "") if len(refusing) == 1 else ""
+    refusing = [keeper for keeper, answer in answers.items() if answer.refuses]
+    refusals = _refusals(refusing, has_majority, refused_before or {}, now)
+    alone = refusing[0] if has_majority and len(refusing) == 1 else ""
+    outvoted = alone if alone in refusals and is_outvoted(refusals[alone]) else ""
     held = has_majority and (not refusing or bool(outvoted))
     found = LeaseVerdict(
         group=group,
@@ -97,7 +100,7 @@ def verdict(
         holder=_holder(answers, held),
         notes=_tagged_notes(answers, hosts, now),
         lost_keepers=tuple(keeper for keeper, answer in answers.items() if answer.lost),
-        refused_by=() if held else tuple(refusing),
+        refused_by=tuple(refusing) if has_majority and not held else (),
         outvoted=outvoted,
         refusals=refusals,
         msg="",
@@ -109,13 +112,22 @@ def is_outvoted(refusal: Refusal) -> bool:
     return refusal["last"] - refusal["since"] > SECONDS_OF_A_REFUSAL
 
 
-def _refusals(refusing: Sequence[str], before: Mapping[str, Refusal], now: float | None) -> dict[str, Refusal]:
+def _refusals(
+    refusing: Sequence[str], has_majority: bool, before: Mapping[str, Refusal], now: float | None
+) -> dict[str, Refusal]:
+    """Since when each lock host stands in the way of a majority. One that does not refuse has never refused."""
     if now is None:
         return {}
+    if not has_majority:
+        return {
+            keeper: before[keeper]
+            for keeper in refusing
+            if keeper in before and 0 <= now - before[keeper]["last"] <= LONGEST_WITHOUT_A_MAJORITY
+        }
     found: dict[str, Refusal] = {}
     for keeper in refusing:
         known = before.get(keeper)
-        goes_on = known is not None and len(refusing) == 1 and 0 <= now - known["last"] <= LONGEST_GAP
+        goes_on = known is not None and len(refusing) == 1 and 0 <= now - known["last"] <= LONGEST_PAUSE
         found[keeper] = {"since": known["since"] if known and goes_on else now, "last": now}
     return found
 
@@ -138,7 +150,7 @@ class _Answer:
 
     def _seconds(self, name: str) -> float:
         found = self.said.get(name)
-        return found if not self.lost and _is_number(found) else 0.0
+        return float(t.cast(float, found)) if not self.lost and _is_number(found) else 0.0
 
     def _state(self, do: str) -> str:
         if self.said.get("unreachable") or not self.said:
@@ -277,7 +289,9 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
     if found.holder:
         return f"Another run is at work: the {lease} is held by {found.holder}; {count}. Wait until that run has ended"
     if any(answer.too_new_for > 0 for answer in answers.values()):
-        return f"The {lease} can't be had yet: {count}. A lock host that has lost its disk may have lost a lease with it"
+        return (
+            f"The {lease} can't be had yet: {count}. A lock host that has lost its disk may have lost a lease with it"
+        )
     return f"The {lease} can't be had: {count}. Run again"
 
 
@@ -300,8 +314,8 @@ def _outvoted(found: LeaseVerdict, answers: Mapping[str, _Answer]) -> str:
 def outvoted_in_words(keeper: str, refusal: Refusal, group: str) -> str:
     lease = f"lease of {letters(group)}" if group else "lease"
     return (
-        f"{keeper} refuses the {lease} without reason since {iso_time(refusal['since'])}, although a majority of the lock"
-        " hosts grants it, so it is outvoted. Look at that host"
+        f"{keeper} refuses the {lease} without reason since {iso_time(refusal['since'])}, although a majority of the"
+        " lock hosts grants it, so it is outvoted. Look at that host"
     )
 
 

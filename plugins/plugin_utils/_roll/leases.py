@@ -58,7 +58,7 @@ class Verdicts:
         }
 
     def refusals(self, before: Mapping[str, dict[str, Refusal]]) -> dict[str, dict[str, Refusal]]:
-        """Lease -> the lock hosts that stand in the way of a majority, of those that were asked now and of all others."""
+        """Lease -> the lock hosts that stand in the way of a majority; for leases not asked for now, as before."""
         now = {lease: dict(found.refusals) for lease, found in self.by_lease.items()}
         return {lease: found for lease, found in {**before, **now}.items() if found}
 
@@ -79,9 +79,7 @@ def _same_note(note: Mapping[str, t.Any]) -> str:
     return json.dumps([note.get(name) for name in ("host", "run", "at", "events", "mark")], default=str)
 
 
-def verdicts_of(
-    state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()
-) -> Verdicts:
+def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()) -> Verdicts:
     """A keeper is believed about the hosts of its own lease alone.
 
     Of `needed` leases this run has those that it was told it has: no answer at all is a no.
@@ -210,9 +208,7 @@ def mark_of(entry: PlanEntry, now: float) -> MarkData:
     }
 
 
-def lost_leases(
-    state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float
-) -> Callable[[str], str]:
+def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float) -> Callable[[str], str]:
     """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
     verdicts = verdicts_of(state, answers, "renew", now, [call["group"] for call in calls])
     state["refusals"] = verdicts.refusals(state["refusals"])

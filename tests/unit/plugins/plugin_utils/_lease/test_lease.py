@@ -423,9 +423,7 @@ def test_who_refuses_and_who_is_outvoted_is_said(do):
     assert "but k2 refuses it. k2 says that it is held by run nightly of deploy@ctl1 (job 7)" in refused.msg
     begins = "This run has lost the lease of set-web" if do == "renew" else "The lease of set-web can't be had yet"
     assert refused.msg.startswith(begins)
-    outvoted = judged(
-        grants, grants, BUSY, do=do, group="set-web", now=1794787323.0, refused_before={"k2": OF_LATE}
-    )
+    outvoted = judged(grants, grants, BUSY, do=do, group="set-web", now=1794787323.0, refused_before={"k2": OF_LATE})
     assert outvoted.held
     assert "k2 refuses the lease of set-web without reason since 2026-11-16T00:00:32Z" in outvoted.msg
     assert "Look at that host. It says that the lease is held by run nightly" in outvoted.msg
@@ -440,7 +438,7 @@ OF_LATE = {"since": 1794787232.0, "last": 1794787300.0}
         ([NEW, NEW, NEW], 80),  # it grants
         ([NEW, NEW, FREE], 80),  # it does not refuse
         ([NEW, NEW, AWAY], 80),
-        ([NEW, BUSY, BUSY], 80),  # there was no majority
+        ([NEW, BUSY, BUSY], 80),  # there was no majority for more than a minute
         ([NEW, BUSY, NEW], 80),  # another one refuses
         ([NEW, NEW, BUSY], 400),  # long ago
         ([NEW, NEW, BUSY], -80),  # the clock was set
@@ -454,6 +452,14 @@ def test_a_refusal_counts_from_the_last_time_that_it_was_none(between):
     found = judged(NEW, NEW, BUSY, now=now + 60.0, refused_before=after)
     assert not found.held
     assert found.refusals["k2"]["since"] >= max(now, 0) or now < 0
+
+
+def test_a_race_for_a_moment_does_not_count_as_a_pause():
+    before = judged(NEW, NEW, BUSY, now=0.0).refusals
+    before = judged(NEW, BUSY, BUSY, now=50.0, refused_before=before).refusals
+    assert before == {"k2": {"since": 0.0, "last": 0.0}}
+    assert not judged(NEW, BUSY, BUSY, now=55.0, refused_before=before).held
+    assert judged(NEW, NEW, BUSY, now=91.0, refused_before=before).outvoted == "k2"
 
 
 def test_two_that_refuse_are_never_outvoted():

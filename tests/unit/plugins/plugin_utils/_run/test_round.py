@@ -575,7 +575,9 @@ def test_a_lock_host_that_refuses_to_renew_stops_the_drain_and_the_approval():
 
 def test_without_a_lease_of_its_group_nothing_is_begun_and_it_is_said_why():
     run, grouping = in_groups(web_0="b", web_1="a")
-    verdicts = _leases.verdicts_of(run, {"a": {"web-1": TOLD}, "b": {"web-0": REFUSED}, "odd": {"x": TOLD}}, "take", NOW)
+    verdicts = _leases.verdicts_of(
+        run, {"a": {"web-1": TOLD}, "b": {"web-0": REFUSED}, "odd": {"x": TOLD}}, "take", NOW
+    )
     assert sorted(verdicts.by_lease) == ["a", "b"]
     assert list(verdicts.lost) == ["b"]
     assert verdicts.unleased(grouping) == {"b": verdicts.lost["b"]}
