@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import Refusal, verdict
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_verdict_options
 
 
@@ -26,7 +27,14 @@ class ActionModule(ActionBase):
         _unused, options = self.validate_argument_spec(argument_spec=lease_verdict_options())
         try:
             results = {str(result[result["ansible_loop_var"]]): result for result in options["results"]}
-            found = verdict(options["group"], options["keepers"], results, options["do"])
+            found = verdict(
+                options["group"],
+                options["keepers"],
+                results,
+                options["do"],
+                now=time.time(),
+                refused_before=_refusals_in(options["refused_before"]),
+            )
         except KeyError:
             raise AnsibleActionFail(
                 "results must be those of maintenance.azure.lease in a loop over lock hosts"
@@ -34,5 +42,18 @@ class ActionModule(ActionBase):
         except ValueError as error:
             raise AnsibleActionFail(f"This is no lease: {error}") from None
         told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-        lists = {"notes": list(map(dict, found.notes)), "lost_keepers": list(found.lost_keepers)}
+        lists = {
+            "notes": list(map(dict, found.notes)),
+            "lost_keepers": list(found.lost_keepers),
+            "refused_by": list(found.refused_by),
+        }
         return wrap_var({"changed": False, **told, **lists})
+
+
+def _refusals_in(option: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
+    try:
+        return {
+            str(keeper): {"since": float(one["since"]), "last": float(one["last"])} for keeper, one in option.items()
+        }
+    except (KeyError, TypeError):
+        raise ValueError("refused_before must be the refusals of the verdict before this one") from None

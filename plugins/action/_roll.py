@@ -43,6 +43,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
     round_record,
     run_plan,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import outvoted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.left_of_deeds import (
     left_to_tasks,
     to_be_read_again,
@@ -283,17 +284,23 @@ class ActionModule(ActionBase):
             bool(early),
             self._read_again(),
         )
-        return self._round_told(found)
+        warnings = outvoted(self.state, self.now)
+        return {**self._round_told(found), **({"warnings": warnings} if warnings else {})}
 
     def _confirm_drain(self) -> dict[str, t.Any]:
         decision = t.cast(drain_decision.Decision, self.round["decision"])
-        self.state["notes"], self.hosts = self.round["notes"], self.round["batch"]
-        return self._round_told(drain_decision.confirm_drain(self.state, decision, self._answers()))
+        self._take_up_round()
+        return self._round_told(drain_decision.confirm_drain(self.state, decision, self._answers(), self.now))
+
+    def _take_up_round(self) -> None:
+        """What has changed since the state was written down; whoever was lost in between belongs to it as well."""
+        self.state["notes"], self.state["refusals"] = self.round["notes"], self.round["refusals"]
+        self.hosts = self.round["batch"]
 
     def _round_told(self, decision: drain_decision.Decision) -> dict[str, t.Any]:
         found = decision["round"]
         return {
-            "text": to_carry({"decision": decision, "notes": self.state["notes"], "batch": self.hosts}),
+            "text": to_carry({"decision": decision, "batch": self.hosts, **self._heard()}),
             "drain": found["drain"],
             "orders": _each_as_text(
                 {
@@ -305,6 +312,10 @@ class ActionModule(ActionBase):
             "calls": decision["calls"],
             "others": decision["others"],
         }
+
+    def _heard(self) -> dict[str, t.Any]:
+        """What the lock hosts have said in this round. The state is written down at its end."""
+        return {"notes": self.state["notes"], "refusals": self.state["refusals"]}
 
     def _drained(self) -> dict[str, t.Any]:
         results = self._registered(DRAIN)
@@ -322,9 +333,7 @@ class ActionModule(ActionBase):
 
     def _order(self) -> dict[str, t.Any]:
         found = self.round["decision"]["round"]
-        self.state["notes"] = self.round["notes"]
-        # Whoever was lost in between belongs to it as well.
-        self.hosts = self.round["batch"]
+        self._take_up_round()
         variables = self._variables((*READ, "drain_result"))
         orders, held, calls = approval_decision.order(
             self.state, found, variables, self.wishes, self._inventory(), self.now
@@ -332,13 +341,13 @@ class ActionModule(ActionBase):
         return self._orders_told(orders, held, calls)
 
     def _confirm_approval(self) -> dict[str, t.Any]:
-        self.hosts = self.round["batch"]
+        self._take_up_round()
         orders, calls = self.round["orders"], self.round["calls"]
-        orders, held = approval_decision.confirm_approval(self.state, orders, self._answers(), calls)
+        orders, held = approval_decision.confirm_approval(self.state, orders, self._answers(), calls, self.now)
         return self._orders_told(orders, held, [])
 
     def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
-        known = {**self.round, "orders": orders, "calls": calls}
+        known = {**self.round, "orders": orders, "calls": calls, **self._heard()}
         found = known["decision"]["round"]
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
@@ -370,6 +379,7 @@ class ActionModule(ActionBase):
         found = self.round["decision"]["round"] if "decision" in self.round else None
         batch, self.hosts = self.hosts, list(self.round["orders"])
         self.state["notes"] = self.round.get("notes", [])
+        self.state["refusals"] = self.round.get("refusals", self.state["refusals"])
         variables = self._variables((*READ, *REGISTERED))
         self.state, calls, of_others = round_record.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now

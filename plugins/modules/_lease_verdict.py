@@ -12,7 +12,8 @@ version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
   - "[INTERNAL] Tells what the results of M(maintenance.azure.lease) on several lock hosts mean together."
-  - The lease is held if more than half of the lock hosts gave it to this run.
+  - The lease is held if more than half of the lock hosts gave it to this run, and none of the others says that somebody
+    else has it. Where one lock host alone has said so for more than 90 seconds, it is outvoted.
   - It does not fail where the lease is not held. Look at RV(held).
   - It is part of the playbook C(maintenance.azure.awx_fan_out). There is no reason to use it in a playbook of your own.
 extends_documentation_fragment:
@@ -39,6 +40,10 @@ options:
     type: list
     elements: dict
     required: true
+  refused_before:
+    description: What the verdict before this one returned as RV(refusals).
+    type: dict
+    default: {}
 seealso:
   - module: maintenance.azure.lease
 """
@@ -85,12 +90,27 @@ lost_keepers:
   type: list
   elements: str
   returned: success
+outvoted:
+  description: The lock host that has refused the lease for more than 90 seconds, and no longer counts. Empty if none.
+  type: str
+  returned: success
+refused_by:
+  description: The lock hosts that stand in the way of a majority. The lease is then not held.
+  type: list
+  elements: str
+  returned: success
+refusals:
+  description: For each of them since when it has refused, and when it last did, for the next verdict.
+  type: dict
+  returned: success
 msg:
   description: The same in words, and what to do.
   type: str
   returned: success
 notes:
-  description: All notes that some lock host has.
+  description:
+    - All notes that some lock host has, with C(by) for the lock hosts that have it, and C(lacking) for those that would
+      have it if it had been written there.
   type: list
   elements: dict
   returned: success

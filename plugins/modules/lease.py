@@ -87,6 +87,7 @@ notes:
     on one machine are two controllers.
   - Where the controller has no C(/proc), such as on macOS, a lease of a dead owner is only taken over when it has
     lapsed.
+  - A lock host without a file grants nothing in its first 100 seconds after a boot.
   - A lease from before a reboot of the lock host keeps others out until it has been up for as long as it lasts.
 """
 
@@ -160,9 +161,21 @@ notes:
       run: nightly-7
       at: 1794787232
       mark:
+remembers:
+  description:
+    - How many seconds the notes reach back. What was written here since then is still here, unless somebody removed it.
+  type: int
+  returned: success, unless O(do=nothing)
+  sample: 86400
 renewed:
   description: The lease was this run's and still ran, so nobody else had it here since.
   type: bool
+  returned: success, unless O(do=nothing)
+too_new_for:
+  description:
+    - How many seconds more this lock host grants nothing, as it has booted less than 100 seconds ago and has no file.
+      It may have lost its disk, and with it a lease that still runs. V(null) otherwise.
+  type: int
   returned: success, unless O(do=nothing)
 took_over_from:
   description:

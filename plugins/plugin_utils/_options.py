@@ -118,4 +118,5 @@ def lease_verdict_options() -> dict[str, t.Any]:
         group=dict(type="str", default=""),
         keepers=dict(type="list", elements="str", required=True),
         results=dict(type="list", elements="dict", required=True),
+        refused_before=dict(type="dict", default={}),
     )

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands in a lock file: a lease, and notes. Read with suspicion.
+"""What stands in a lock file: a lease, notes, and since when it holds all notes. Read with suspicion.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -18,7 +18,7 @@ IDENTITY = ("run_id", "controller", "host", "pid", "process_start")
 
 
 def parsed(content):
-    """The lease, or None, and the notes. Raises ValueError for all that is not surely one of ours."""
+    """Return the lease, or None, the notes, and the memory, or None. Raise ValueError for what is not surely ours."""
     try:
         found = json.loads(content.decode("utf-8"), parse_constant=_no_number)
     except RecursionError:
@@ -26,14 +26,27 @@ def parsed(content):
     if not isinstance(found, dict):
         raise ValueError("no record")
     if "version" not in found:
-        return _former(found), []
+        return _former(found), [], None
     if found["version"] != VERSION:
         raise ValueError("of another version")
-    return _lease(found.get("lease")), _notes(found.get("notes"))
+    return _lease(found.get("lease")), _notes(found.get("notes")), _memory(found.get("memory"))
 
 
-def data_of(lease, notes):
-    return dict(version=VERSION, lease=lease, notes=notes)
+def data_of(lease, notes, memory):
+    # Earlier versions drop what they do not know, here the memory, and go on.
+    return dict(version=VERSION, lease=lease, notes=notes, memory=memory)
+
+
+def new_memory(moment):
+    """The memory of a file that is created now. A disk is lost only with a boot, so nothing was lost since this one."""
+    return dict(boot_id=moment.boot_id, since=moment.wall - moment.uptime)
+
+
+def seconds_remembered(memory, moment):
+    """How far back the notes are complete. At least to this boot; the wall clock counts for earlier ones only."""
+    if memory is None or (memory["boot_id"] and memory["boot_id"] == moment.boot_id):
+        return moment.uptime
+    return max(moment.uptime, moment.wall - memory["since"])
 
 
 def granted(me, seconds, moment, taken_at=None):
@@ -109,6 +122,14 @@ def _notes(found):
         if note.get("mark", 0) is not None:
             _check(note.get("mark"), dict(event=str, hosts=list, takes_down=bool, vanishing=bool))
     return found
+
+
+def _memory(found):
+    if found is None:
+        return None
+    _check(found, dict(boot_id=str))
+    _check_number(found.get("since"))
+    return {name: found[name] for name in ("boot_id", "since")}
 
 
 def _check(found, types):

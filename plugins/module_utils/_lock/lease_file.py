@@ -13,6 +13,9 @@ import math
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import ThisMachine
 from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_content, uptime
 
+# A lease lasts 90 seconds. Whoever had one here before the disk was lost does not count on it any more after these.
+SECONDS_WITHOUT_A_FILE = 100
+
 
 class LeaseError(Exception):
     """The file does not tell who has the lease, or can't be written."""
@@ -44,9 +47,12 @@ def carried_out(request, check_mode, here=HERE):
 def take(path, me, seconds, notes=(), forget=(), replace=None, moment=None, dry=False, here=HERE):
     """Get the lease for so many seconds, unless it is somebody else's and still runs.
 
-    `replace` is an owner who is known to be dead and does not count. One of our own that still runs is renewed.
+    `replace` is an owner who is known to be dead and does not count. One of our own that still runs is renewed. A host
+    that has no file and has just booted may have lost its disk, with a lease that still runs: it grants nothing yet.
     """
     with _opened(path, moment, dry, here) as kept:
+        if kept.too_new_for > 0:
+            return kept.result()
         running = kept.lease if kept.left > 0 else None
         ours = running is not None and lease_content.is_of(running, me)
         dead = running is not None and replace is not None and lease_content.is_of(running, replace)
@@ -105,11 +111,12 @@ class _Kept:
     def __init__(self, file, moment, dry):
         self.file = file
         self.dry = dry
-        self.lease, self.notes = None, []
+        self.lease, self.notes, self.memory = None, [], None
         content = file.read()
+        self.is_new = content is None
         if content is not None:
             try:
-                self.lease, self.notes = lease_content.parsed(content)
+                self.lease, self.notes, self.memory = lease_content.parsed(content)
             except ValueError:
                 # Never taken for a free lease.
                 raise LeaseError(
@@ -123,6 +130,10 @@ class _Kept:
     def left(self):
         return lease_content.seconds_left(self.lease, self.moment) if self.lease else 0
 
+    @property
+    def too_new_for(self):
+        return SECONDS_WITHOUT_A_FILE - self.moment.uptime if self.is_new else 0
+
     def grant(self, me, seconds, notes, forget, taken_at):
         lease = lease_content.granted(me, seconds, self.moment, taken_at)
         self.write(lease, lease_content.merged(self.notes, notes, forget))
@@ -130,7 +141,8 @@ class _Kept:
     def write(self, lease, notes):
         if not self.dry:
             if lease or notes:
-                self.file.write(lease_content.data_of(lease, notes))
+                memory = self.memory or lease_content.new_memory(self.moment)
+                self.file.write(lease_content.data_of(lease, notes, memory))
             else:
                 self.file.remove()
         self.lease, self.notes = lease, notes
@@ -146,4 +158,6 @@ class _Kept:
             holder=holder,
             took_over_from=took_over_from,
             notes=self.notes,
+            remembers=max(0, int(lease_content.seconds_remembered(self.memory, self.moment))),
+            too_new_for=math.ceil(self.too_new_for) if self.too_new_for > 0 else None,
         )

@@ -201,5 +201,7 @@ LEASE = keyed(
         "holder": maybe(_OWNER),
         "took_over_from": maybe(_OWNER),
         "notes": list_of(NOTE),
+        "remembers": number,
+        "too_new_for": maybe(number),
     },
 )

@@ -79,10 +79,10 @@ def order(
 
 
 def confirm_approval(
-    state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall] = ()
+    state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float
 ) -> tuple[dict[str, Order], dict[str, str]]:
     """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
-    lost = lost_leases(state, answers, calls)
+    lost = lost_leases(state, answers, calls, now)
     held: dict[str, str] = {}
     for host, one in orders.items():
         why = lost(host)

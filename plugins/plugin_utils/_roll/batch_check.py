@@ -62,7 +62,7 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAns
         "lines": render_start({"wave": wave, "stop": stop}, now),
         "calls": _taken_for_nothing(state) if stop else calls_for(state, batch, grouping),
         "hosts": hosts,
-        "reads": hosts if not begun or has_to_be_read(state, early) else [],
+        "reads": hosts if not begun or has_to_be_read(state, early, now) else [],
         "begun": begun,
     }
 

@@ -69,7 +69,8 @@ def decide(
     fresh = kept_of(batch, variables, now, state["kept"])
     kept = {**state["kept"], **fresh}
     grouping = grouping_of(kept)
-    verdicts = verdicts_of(state, answers, "take", leases_for(batch, grouping))
+    verdicts = verdicts_of(state, answers, "take", now, leases_for(batch, grouping))
+    state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes = verdicts.notes(state["notes"])
     unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, wishes, now)
@@ -129,9 +130,9 @@ def _may_have_lost(known: Kept, note: NoteData) -> bool:
     return booted_since and is_shown and len(note.get("lacking", ())) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
 
 
-def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers) -> Decision:
+def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, now: float) -> Decision:
     """Only what a majority of the keepers was told is done."""
-    lost = lost_leases(state, answers, decision["calls"])
+    lost = lost_leases(state, answers, decision["calls"], now)
     found = decision["round"]
     out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
     if not out:

@@ -56,10 +56,10 @@ def is_begun(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) 
     return 0 <= now - first["at"] < wishes.oldest_reading * SHARE_OF_A_FRESH_LEASE
 
 
-def has_to_be_read(state: RunState, answers: LeaseAnswers) -> bool:
+def has_to_be_read(state: RunState, answers: LeaseAnswers, now: float) -> bool:
     """Whether somebody may have done something between the reading and the lease."""
     first = state["first_wave"]
-    verdicts = verdicts_of(state, answers, "take", [call["group"] for call in first["calls"]] if first else ())
+    verdicts = verdicts_of(state, answers, "take", now, [call["group"] for call in first["calls"]] if first else ())
     others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
     return bool(verdicts.lost or others) or not verdicts.by_lease
 

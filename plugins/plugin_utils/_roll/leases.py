@@ -9,7 +9,14 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import (
+    NOTE_KEYS,
+    LeaseVerdict,
+    Refusal,
+    is_outvoted,
+    outvoted_in_words,
+    verdict,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Group, Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
@@ -44,6 +51,11 @@ class Verdicts:
         lost = self.lost
         return {group.name: lost[lease] for group in grouping.groups if (lease := _lease_of(group)) in lost}
 
+    def refusals(self, before: Mapping[str, dict[str, Refusal]]) -> dict[str, dict[str, Refusal]]:
+        """Lease -> the lock hosts that stand in the way of a majority; for leases not asked for now, as before."""
+        now = {lease: dict(found.refusals) for lease, found in self.by_lease.items()}
+        return {lease: found for lease, found in {**before, **now}.items() if found}
+
     def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
         """What the keepers of the leases that we have said last; of the others what was known before."""
         held = [found for found in self.by_lease.values() if found.held]
@@ -52,7 +64,7 @@ class Verdicts:
         return [t.cast(NoteData, note) for found in held for note in found.notes]
 
 
-def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, needed: Iterable[str] = ()) -> Verdicts:
+def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()) -> Verdicts:
     """A keeper is believed about the hosts of its own lease alone.
 
     Of `needed` leases this run has those that it was told it has: no answer at all is a no.
@@ -62,7 +74,15 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, needed: Itera
         members.setdefault(lease, []).append(host)
     return Verdicts(
         {
-            lease: verdict(lease, state["keepers"][lease], answers.get(lease, {}), deed, hosts=members.get(lease, []))
+            lease: verdict(
+                lease,
+                state["keepers"][lease],
+                answers.get(lease, {}),
+                deed,
+                hosts=set(members.get(lease, ())),
+                now=now,
+                refused_before=state["refusals"].get(lease),
+            )
             for lease in dict.fromkeys([*answers, *needed])
             if lease in state["keepers"]
         }
@@ -90,13 +110,28 @@ def calls_for(
     """One call for each keeper of each lease that these hosts need."""
     calls: list[LeaseCall] = []
     for lease in leases_for(hosts, grouping):
-        own = [note for note in notes if state["lease_of"].get(note["host"], "") == lease]
+        own = [_as_kept(note) for note in notes if state["lease_of"].get(note["host"], "") == lease]
         gone = [host for host in forget if state["lease_of"].get(host, "") == lease]
         calls += [
             {"group": lease, "keeper": keeper, "notes": own, "forget": gone}
             for keeper in state["keepers"].get(lease, ())
         ]
     return calls
+
+
+def _as_kept(note: NoteData) -> NoteData:
+    """The note without what this run has added to it."""
+    return t.cast(NoteData, {name: value for name, value in note.items() if name in NOTE_KEYS})
+
+
+def outvoted(state: RunState, now: float) -> list[str]:
+    """The lock hosts that were outvoted just now, in words."""
+    return [
+        outvoted_in_words(keeper, refusal, lease)
+        for lease, refusals in state["refusals"].items()
+        for keeper, refusal in refusals.items()
+        if is_outvoted(refusal) and refusal["last"] == now
+    ]
 
 
 def taken_away(found: Round) -> set[str]:
@@ -158,9 +193,10 @@ def mark_of(entry: PlanEntry, now: float) -> MarkData:
     }
 
 
-def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall]) -> Callable[[str], str]:
+def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float) -> Callable[[str], str]:
     """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
-    verdicts = verdicts_of(state, answers, "renew", [call["group"] for call in calls])
+    verdicts = verdicts_of(state, answers, "renew", now, [call["group"] for call in calls])
+    state["refusals"] = verdicts.refusals(state["refusals"])
     grouping = grouping_of(state["kept"])
     if not verdicts.lost:
         return lambda _host: ""

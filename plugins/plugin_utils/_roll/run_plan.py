@@ -67,6 +67,7 @@ def begin(
         "services": dict(services or {}),
         "refused": [],
         "notes": [],
+        "refusals": {},
         "first_wave": None,
         "records": [],
         "foreign_records": [],

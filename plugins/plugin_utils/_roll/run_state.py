@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import Refusal as LeaseRefusal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
 
 # What became of a host's drain. Only a journal that says so makes a host drained.
@@ -216,6 +217,8 @@ class RunState(t.TypedDict):
     notes: list[NoteData]
     # Hosts that are not the VMs that they claim to be, by the newest plan of all hosts.
     refused: list[str]
+    # Lease -> lock host -> since when it has refused what a majority granted: see quorum.py.
+    refusals: dict[str, dict[str, LeaseRefusal]]
     first_wave: FirstWave | None
     # What other machines remember of hosts whose steps act there, and of others; host -> why it can't be drained, as
     # one of them can't be asked.

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
-from helpers import ROOT, ansible_run
+from helpers import ROOT, ansible_run, transports
 from helpers.ansible_run import environment, inventory, play_each
 from helpers.leases import note
 from helpers.lying_host import LyingHost
-from helpers.network import ssh_that_is_refused
+from helpers.network import HangingHost, ssh_that_is_refused
 from helpers.waiting import PATIENCE, wait_until
 
 KEEPERS = ("web-1", "web-2", "web-10")
@@ -101,7 +103,7 @@ def uptime():
     return float(Path("/proc/uptime").read_text().split()[0])
 
 
-def foreign(folder, seconds, group="", notes=()):
+def foreign(folder, seconds, group="", notes=(), keepers=KEEPERS):
     """A lease that a run on another controller has."""
     lease = {
         "run_id": "elsewhere",
@@ -116,7 +118,7 @@ def foreign(folder, seconds, group="", notes=()):
         "counted_from": uptime(),
         "seconds": seconds,
     }
-    for path in paths(folder, group).values():
+    for path in (paths(folder, group)[keeper] for keeper in keepers):
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps({"version": 2, "lease": lease, "notes": list(notes)}))
 
@@ -234,6 +236,67 @@ def test_a_keeper_that_lies_counts_as_lost(tmp_path):
     found = done.of("See whether a majority gave it")
     assert (found["held"], found["lost_keepers"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
+
+
+REFUSED = "web-10 refuses it. web-10 says that it is held by run elsewhere of deploy@ctl2 (job 7)"
+
+
+def test_one_keeper_that_refuses_outweighs_two_that_grant(tmp_path, hosts):
+    foreign(tmp_path, 600, keepers=["web-10"])
+    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
+    assert done.code == 2
+    assert REFUSED in done.of(VERDICT, "web-1")["msg"]
+    assert done.of("See whether a majority gave it")["refused_by"] == ["web-10"]
+    # What it had is given back.
+    assert holders(tmp_path) == {"web-1": None, "web-2": None, "web-10": "elsewhere"}
+
+
+def test_who_only_waits_is_not_stopped_by_one_keeper_that_refuses(tmp_path, hosts):
+    """The two others have given their lease to nobody else."""
+    (tmp_path / "aside").mkdir()
+    foreign(tmp_path / "aside", 600, keepers=["web-10"])
+    turn = f"cp {paths(tmp_path / 'aside')['web-10']} {paths(tmp_path)['web-10']}"
+    other = {"name": "Turn", "ansible.builtin.command": turn, "run_once": True}
+    done = play(tmp_path, hosts, TAKE, other, RENEW, arguments=extra(run_id="mine"))
+    assert done.code == 0, done.output
+    found = done.of(VERDICT, "web-1")
+    assert (found["held"], found["refused_by"]) == (False, ["web-10"])
+    assert "This run has lost the lease: 2 of 3 lock hosts hold it for this run and it takes 2" in found["msg"]
+
+
+@pytest.mark.rest
+@pytest.mark.waits
+def test_a_keeper_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts):
+    foreign(tmp_path, 600, keepers=["web-10"])
+    done = play(tmp_path, hosts, TAKE, RENEW, arguments=extra(run_id="mine", lock_wait=300))
+    assert done.code == 0, done.output
+    assert 90 < done.seconds < 300
+    found = done.of(VERDICT, "web-1")
+    assert (found["held"], found["outvoted"]) == (True, "web-10")
+    assert "web-10 refuses the lease without reason since " in found["msg"]
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize(
+    "deed", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
+)
+def test_a_keeper_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, deed):
+    hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{deed}"')
+    own = {"ansible_connection": "hanging"}
+    hosts = make_hosts(tmp_path, web_1=own)
+    tools = transports.play_keywords(tmp_path, "command")["environment"]["PATH"]
+    settings = {
+        "ANSIBLE_CONNECTION_PLUGINS": str(hanging.folder),
+        "PATH": os.pathsep.join([tools, str(Path(sys.executable).parent)]),
+    }
+    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"), **settings)
+    assert done.code == 0, done.output
+    assert hanging.hangs
+    assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
+    if deed != "release":
+        assert done.of(VERDICT, "web-1")["lost_keepers"] == ["web-1"]
+        assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
+    assert [holders(tmp_path)[keeper] for keeper in ("web-2", "web-10")] == [None, None]
 
 
 @pytest.mark.rest

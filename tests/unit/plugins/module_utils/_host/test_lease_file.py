@@ -100,6 +100,8 @@ def test_a_free_lease_is_taken(path):
         "holder": {**owner(), "taken_at": "2026-11-16T00:17:12Z", "seconds_left": 90},
         "took_over_from": None,
         "notes": [],
+        "remembers": 1000,
+        "too_new_for": None,
     }
     assert Path(path).stat().st_mode & 0o777 == 0o600
     assert [file.name for file in Path(path).parent.iterdir()] == ["run.lock"]
@@ -285,6 +287,54 @@ def test_a_dry_run_writes_nothing(path):
     assert Path(path).read_bytes() == before
 
 
+@pytest.mark.parametrize("boot", ["boot-1", ""])
+def test_a_host_that_has_just_booted_without_a_file_grants_nothing(path, boot):
+    """It may have lost its disk, and with it a lease on which somebody still counts."""
+    for uptime_now, left in [(0, 100), (0.5, 100), (50, 50), (99.2, 1)]:
+        answer = take(path, owner(), 90, notes=[note()], moment=at(uptime_now, boot))
+        assert (answer["held"], answer["changed"], answer["holder"]) == (False, False, None)
+        assert (answer["too_new_for"], answer["notes"]) == (left, [])
+        assert not renew(path, owner(), 90, moment=at(uptime_now, boot))["held"]
+        assert take(path, owner(), 90, moment=at(uptime_now, boot), dry=True)["too_new_for"] == left
+        release(path, owner(), forget=["web-0"], moment=at(uptime_now, boot))
+    assert not Path(path).exists()
+    answer = take(path, owner(), 90, moment=at(100, boot))
+    assert (answer["held"], answer["too_new_for"]) == (True, None)
+
+
+def test_a_host_that_has_just_booted_with_its_file_grants_as_always(path):
+    take(path, owner(), 90, notes=[note()], moment=at(1000))
+    release(path, owner(), moment=at(1001))
+    answer = take(path, owner("two"), 90, moment=at(5, "boot-2"))
+    assert (answer["held"], answer["too_new_for"]) == (True, None)
+
+
+def test_how_far_back_a_lock_host_remembers(path):
+    assert read_lease(path, moment=at(400.9))["remembers"] == 400
+    # Up for 400 s when the file is made: nothing from before that boot can be in it.
+    take(path, owner(), 90, notes=[note()], moment=at(400))
+    assert kept(path)["memory"] == {"boot_id": "boot-1", "since": WALL}
+    # In the same boot nobody's clock matters.
+    assert read_lease(path, moment=at(700, wall=WALL + 10**9))["remembers"] == 700
+    assert read_lease(path, moment=at(700, wall=0))["remembers"] == 700
+    # A later boot: by the wall clock, and at least as long as it is up.
+    assert read_lease(path, moment=at(20, "boot-2", wall=WALL + 900))["remembers"] == 900
+    assert read_lease(path, moment=at(20, "boot-2", wall=WALL - 900))["remembers"] == 20
+    renew(path, owner(), 90, moment=at(450))
+    assert kept(path)["memory"] == {"boot_id": "boot-1", "since": WALL}
+    release(path, owner(), forget=["web-0"], moment=at(451))
+    assert not Path(path).exists()
+
+
+def test_a_file_of_an_earlier_version_remembers_this_boot(path):
+    Path(path).parent.mkdir()
+    Path(path).write_text(json.dumps({**NOW, "notes": [note()]}))
+    assert read_lease(path, moment=at(1000, wall=WALL))["remembers"] == 1000
+    take(path, owner(), 90, moment=at(1000, wall=WALL))
+    assert kept(path)["memory"] == {"boot_id": "boot-1", "since": WALL - 1000}
+    assert kept(path)["version"] == 2
+
+
 FORMER = {**owner("former"), "taken_at": "2026-11-16T00:00:33Z", "expires_at": "2026-11-16T00:05:33Z"}
 FORMER_END = WALL + 301
 
@@ -342,6 +392,10 @@ LEASE = {**owner(), "taken_at": "2026-11-16T00:00:33Z", "boot_id": "boot-1", "co
         {**NOW, "notes": ["web-0"]},
         *({**NOW, "notes": [{key: value for key, value in note().items() if key != out}]} for out in note()),
         {**NOW, "notes": [note(mark={"event": "E0"})]},
+        {**NOW, "memory": 7},
+        {**NOW, "memory": {"boot_id": "boot-1"}},
+        {**NOW, "memory": {"boot_id": None, "since": 1.0}},
+        {**NOW, "memory": {"boot_id": "boot-1", "since": math.inf}},
     ],
     ids=lambda content: str(content)[-60:],
 )

@@ -68,6 +68,8 @@ GOOD = {
         "holder": OWNER,
         "took_over_from": None,
         "notes": [note("web-0"), note("web-0", mark=mark())],
+        "remembers": 4000,
+        "too_new_for": None,
     },
 }
 FORBIDDEN = ("add_host", "add_group", "ansible_facts", "ansible_stats", "_ansible_no_log", "invocation", "exception")

@@ -224,9 +224,9 @@ BROKEN = {"failed": False, "msg": "The lock file is damaged"}
 FAILED = {**BUSY, "failed": True, "held": True, "msg": "The host's answer was cut off"}
 
 
-def judged(*each, do="take", group=""):
+def judged(*each, do="take", group="", **more):
     keepers = [f"k{number}" for number in range(len(each))]
-    return verdict(group, keepers, {k: r for k, r in zip(keepers, each, strict=True) if r is not None}, do)
+    return verdict(group, keepers, {k: r for k, r in zip(keepers, each, strict=True) if r is not None}, do, **more)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,8 @@ def judged(*each, do="take", group=""):
         ([NEW, NEW], True),
         ([NEW, RENEWED, AWAY], True),
         ([NEW, AWAY, AWAY], False),
-        ([NEW, BUSY, NEW], True),
+        ([NEW, BUSY, NEW], False),
+        ([NEW, FREE, NEW], True),
         ([NEW, BUSY, BROKEN], False),
         ([NEW, FAILED, None], False),
         ([NEW, NEW, AWAY, BROKEN], False),
@@ -280,7 +281,8 @@ def test_the_verdict_names_the_holder_and_every_keeper():
 def test_who_has_most_of_them_is_named():
     other = {**BUSY, "holder": {**OTHER_HOLDER, "run_id": "other"}}
     assert judged(other, BUSY, BUSY).holder.startswith("run nightly")
-    assert judged(NEW, NEW, BUSY).holder.startswith("run mine")
+    assert judged(NEW, NEW, FREE).holder.startswith("run mine")
+    assert judged(NEW, NEW, BUSY).holder.startswith("run nightly")
     assert judged(NEW, FREE, FREE).holder == ""
 
 
@@ -315,14 +317,178 @@ def test_notes_of_all_keepers_that_answered():
     other = note("web-0", events=("E1",), run="two")
     one, two = {**NEW, "notes": [drain, approval]}, {**BUSY, "notes": [drain, other]}
     found = judged(one, two, {**AWAY, "notes": [note("web-9")]})
-    assert sorted(map(json.dumps, found.notes)) == sorted(map(json.dumps, [drain, approval, other]))
+    assert sorted(map(json.dumps, map(untagged, found.notes))) == sorted(map(json.dumps, [drain, approval, other]))
     assert found == judged(one, two, AWAY)
+
+
+def untagged(found):
+    return {name: value for name, value in found.items() if name not in ("by", "lacking")}
+
+
+def lock_host(*notes, remembers=5000, **more):
+    return {**NEW, "notes": list(notes), "remembers": remembers, **more}
+
+
+def tags(*each, now=1000.0):
+    (found,) = judged(*each, now=now).notes
+    return found["by"], found["lacking"]
+
+
+def test_a_note_says_who_keeps_it_and_who_should_and_does_not():
+    kept = note("web-0")  # written at 7.5
+    assert tags(lock_host(kept), lock_host(kept), lock_host()) == (["k0", "k1"], ["k2"])
+    assert tags(lock_host(kept), AWAY, None) == (["k0"], [])
+    # A lock host that lost its disk since does not know, and one that has just booted writes nothing.
+    assert tags(lock_host(kept), lock_host(remembers=992), lock_host(remembers=993)) == (["k0"], ["k2"])
+    assert tags(lock_host(kept), {**FREE, "notes": [], "remembers": 993, "too_new_for": 7}) == (["k0"], [])
+    assert tags(lock_host(kept), {**FREE, "notes": []}) == (["k0"], [])
+    # What was written in the future was written now.
+    assert tags(lock_host({**kept, "at": 9e9}), lock_host(remembers=0)) == (["k0"], ["k1"])
+    # Without a time nobody lacks anything.
+    assert tags(lock_host(kept), lock_host(), now=None) == (["k0"], [])
+
+
+def test_a_lock_host_can_not_change_the_note_of_another_one():
+    honest = note("web-0")
+    found = judged(lock_host({**honest, "type": "Preempt"}), lock_host(honest), lock_host(honest), now=1000.0).notes
+    assert [(one["type"], one["by"], one["lacking"]) for one in found] == [
+        ("Preempt", ["k0"], ["k1", "k2"]),
+        ("Reboot", ["k1", "k2"], ["k0"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        "web-0",
+        ["web-0"],
+        {},
+        {"host": "web-0"},
+        *({name: value for name, value in note("web-0").items() if name != out} for out in note("web-0")),
+        *({**note("web-0"), name: None} for name in ("host", "events", "type", "run", "at")),
+        {**note("web-0"), "host": ["web-0"]},
+        {**note("web-0"), "events": "E0"},
+        {**note("web-0"), "events": [7]},
+        {**note("web-0"), "events": ["E0"] * 1000},
+        {**note("web-0"), "type": "x" * 5000},
+        {**note("web-0"), "at": True},
+        {**note("web-0"), "at": float("nan")},
+        {**note("web-0"), "at": 10**400},
+        {**note("web-0"), "mark": 0},
+        {**note("web-0"), "mark": {}},
+        {**note("web-0"), "mark": {**mark(), "hosts": "web-0"}},
+        {**note("web-0"), "mark": {**mark(), "at": "now"}},
+        {**note("web-0"), "mark": {**mark(), "takes_down": 1}},
+    ],
+    ids=lambda wrong: str(wrong)[-70:],
+)
+def test_a_malformed_note_is_none_and_harms_no_other_one(wrong):
+    for said in (wrong, [wrong, note("web-1")]):
+        found = judged({**lock_host(), "notes": said}, lock_host(note("web-1")), lock_host(), now=1000.0)
+        assert [one["host"] for one in found.notes] == ["web-1"]
+        assert found.held
+
+
+def test_nothing_but_the_note_is_taken():
+    odd = {**note("web-0", mark={**mark(), "more": 1}), "by": ["k7"], "lacking": 7, "heard_before_reading": True}
+    (found,) = judged(lock_host(odd), now=1000.0).notes
+    assert found == {**note("web-0", mark=mark()), "by": ["k0"], "lacking": []}
+
+
+def test_a_flood_of_notes_of_one_lock_host_hides_none_of_the_others():
+    flood = [{**note("web-0"), "at": 10**9 + number} for number in range(5000)]
+    found = judged(lock_host(*flood), lock_host(note("web-0")), lock_host(note("web-0")), now=1000.0).notes
+    assert len(found) == 21
+    assert [one["by"] for one in found if one["at"] == 7.5] == [["k1", "k2"]]
+
+
+# A lock host that refuses what a majority grants.
+
+
+def test_one_lock_host_that_refuses_outweighs_two_that_grant_for_90_seconds():
+    before = {}
+    for now, held in [(0, False), (30, False), (89, False), (90, False), (91, True), (200, True)]:
+        found = judged(NEW, NEW, BUSY, now=now, refused_before=before)
+        assert (found.held, found.refused_by, found.outvoted) == (held, () if held else ("k2",), "k2" if held else "")
+        before = found.refusals
+    assert before == {"k2": {"since": 0, "last": 200}}
+
+
+@pytest.mark.parametrize("do", ["take", "renew"])
+def test_who_refuses_and_who_is_outvoted_is_said(do):
+    grants = RENEWED if do == "renew" else NEW
+    refused = judged(grants, grants, BUSY, do=do, group="set-web", now=0.0)
+    assert "2 of 3 lock hosts hold it for this run and it takes 2 (k0: held, k1: held, k2: busy)" in refused.msg
+    assert "but k2 refuses it. k2 says that it is held by run nightly of deploy@ctl1 (job 7)" in refused.msg
+    begins = "This run has lost the lease of set-web" if do == "renew" else "The lease of set-web can't be had yet"
+    assert refused.msg.startswith(begins)
+    outvoted = judged(grants, grants, BUSY, do=do, group="set-web", now=1794787323.0, refused_before={"k2": OF_LATE})
+    assert outvoted.held
+    assert "k2 refuses the lease of set-web without reason since 2026-11-16T00:00:32Z" in outvoted.msg
+    assert "Look at that host. It says that the lease is held by run nightly" in outvoted.msg
+
+
+OF_LATE = {"since": 1794787232.0, "last": 1794787300.0}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        ([NEW, NEW, NEW], 80),  # it grants
+        ([NEW, NEW, FREE], 80),  # it does not refuse
+        ([NEW, NEW, AWAY], 80),
+        ([NEW, BUSY, BUSY], 80),  # there was no majority for more than a minute
+        ([NEW, BUSY, NEW], 80),  # another one refuses
+        ([NEW, NEW, BUSY], 400),  # long ago
+        ([NEW, NEW, BUSY], -80),  # the clock was set
+    ],
+    ids=str,
+)
+def test_a_refusal_counts_from_the_last_time_that_it_was_none(between):
+    each, now = between
+    before = judged(NEW, NEW, BUSY, now=0.0).refusals
+    after = judged(*each, now=float(now), refused_before=before).refusals
+    found = judged(NEW, NEW, BUSY, now=now + 60.0, refused_before=after)
+    assert not found.held
+    assert found.refusals["k2"]["since"] >= max(now, 0) or now < 0
+
+
+def test_a_race_for_a_moment_does_not_count_as_a_pause():
+    before = judged(NEW, NEW, BUSY, now=0.0).refusals
+    before = judged(NEW, BUSY, BUSY, now=50.0, refused_before=before).refusals
+    assert before == {"k2": {"since": 0.0, "last": 0.0}}
+    assert not judged(NEW, BUSY, BUSY, now=55.0, refused_before=before).held
+    assert judged(NEW, NEW, BUSY, now=91.0, refused_before=before).outvoted == "k2"
+
+
+def test_two_that_refuse_are_never_outvoted():
+    before = {}
+    for now in range(0, 1000, 50):
+        found = judged(NEW, NEW, NEW, BUSY, BUSY, now=now, refused_before=before)
+        assert (found.held, found.refused_by) == (False, ("k3", "k4"))
+        before = found.refusals
+    # Counted from when it was alone.
+    assert not judged(NEW, NEW, NEW, NEW, BUSY, now=1000, refused_before=before).held
+
+
+def test_without_a_time_nobody_is_outvoted():
+    assert not judged(NEW, NEW, BUSY, refused_before={"k2": {"since": 0.0, "last": 1e9}}).held
+
+
+def test_a_lock_host_whose_file_is_new_refuses_nothing_and_says_so():
+    new = {**FREE, "too_new_for": 36.2}
+    assert judged(NEW, NEW, new).held
+    found = judged(NEW, new, AWAY)
+    assert not found.held
+    assert "k1: its lock file is new; it grants nothing for 37 s more" in found.msg
+    assert found.lost_keepers == ("k2",)
 
 
 def test_a_keeper_speaks_for_its_own_group_only():
     answer = {**NEW, "notes": [note("web-0"), note("db-0"), {"host": ["web-0"]}, {}]}
     found = verdict("web", ["k0"], {"k0": answer}, "take", hosts={"web-0", "web-1"})
-    assert found.notes == (note("web-0"),)
+    assert list(map(untagged, found.notes)) == [note("web-0")]
 
 
 def test_no_keeper_is_no_lease():
@@ -342,7 +508,10 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = ("held", "renewed", "changed", "holder", "took_over_from", "notes", "failed", "unreachable", "msg")
+KEYS = (
+    *("held", "renewed", "changed", "holder", "took_over_from", "notes", "failed", "unreachable", "msg"),
+    *("remembers", "too_new_for"),
+)
 ANSWER = st.one_of(
     ANYTHING,
     st.dictionaries(st.sampled_from(KEYS), ANYTHING | st.booleans()),
@@ -366,6 +535,11 @@ def test_an_answer_of_any_shape_is_never_taken_for_a_yes(each, do):
         and not answer.get("unreachable")
         and (do != "renew" or answer.get("renewed") is True)
     ]
-    assert found.held == (do in ("take", "renew") and 2 * len(yes) > len(each))
+    assert found.held == (do in ("take", "renew") and 2 * len(yes) > len(each) and not found.refused_by)
+    assert not found.refused_by or 2 * len(yes) > len(each)
+    for name in found.refused_by:
+        assert each[int(name[1:])]["held"] is False
+        assert isinstance(each[int(name[1:])]["holder"], dict)
     assert found.msg.isprintable()
     json.dumps(dataclasses.asdict(found))
+    assert judged(*each, do=do, now=1000.0, refused_before={"k0": OF_LATE}).notes is not None

@@ -3,13 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random histories of three keepers and several runs: with the real files, the real quorum, and time that we make.
 
-A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, are cut
-off or have their wall clock set, and runs are killed and their dead process is seen.
+A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, lose their
+disks, are cut off or have their wall clock set, and runs are killed and their dead process is seen. In the second part
+one of the keepers lies.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import random
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,7 +21,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file
 from ansible_collections.maintenance.azure.plugins.module_utils._lock.uptime import Moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
 from helpers.leases import note, owner
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -55,6 +57,8 @@ class WorldRun:
     forget: list = dataclasses.field(default_factory=list)
     began: float = 0.0
     writes_before: int = 0
+    # A keeper has lost its disk since it began to ask.
+    lost_a_disk: bool = False
     # Whoever has a majority acts until then at the latest: so many seconds after it began to ask for it.
     acts_until: float = float("-inf")
 
@@ -93,6 +97,15 @@ class Histories(RuleBasedStateMachine):
         self.keepers[name].boot += 1
         self.keepers[name].booted_at = self.now
 
+    @rule(name=st.sampled_from(KEEPERS))
+    def a_keeper_loses_its_disk(self, name):
+        """A lost disk always means a boot. A note that a majority had may then be on one keeper alone."""
+        self.a_keeper_reboots(name, 0)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.written = {}
+        for run in self.runs.values():
+            run.lost_a_disk = bool(run.deed)
+
     @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(-1e6, 1e6))
     def a_clock_is_set(self, name, seconds):
         self.keepers[name].wall_is_off_by = seconds
@@ -119,7 +132,7 @@ class Histories(RuleBasedStateMachine):
         asking = self.runs[run]
         if not asking.deed:
             asking.deed, asking.asks, asking.answers = deed, list(KEEPERS), {}
-            asking.began, asking.writes_before = self.now, len(self.writes)
+            asking.began, asking.writes_before, asking.lost_a_disk = self.now, len(self.writes), False
             asking.notes = [{**note(host, run=run), "at": len(self.writes)} for host in sorted(hosts)]
             asking.forget = list(forget)
             if all_at_once:
@@ -155,8 +168,9 @@ class Histories(RuleBasedStateMachine):
         given = {"notes": run.notes, "forget": run.forget, "moment": keeper.moment(self.now)}
         if run.deed == "take":
             answer = take(keeper.path, run.me, SECONDS, **given)
-            if not answer["held"] and any(lease_content.is_of(answer["holder"], me) for me in self.dead):
-                answer = take(keeper.path, run.me, SECONDS, replace=answer["holder"], **given)
+            holder = answer["holder"]
+            if holder and not answer["held"] and any(lease_content.is_of(holder, me) for me in self.dead):
+                answer = take(keeper.path, run.me, SECONDS, replace=holder, **given)
         else:
             answer = renew(keeper.path, run.me, SECONDS, **given)
         if answer["renewed"]:
@@ -179,7 +193,8 @@ class Histories(RuleBasedStateMachine):
         if self.now < run.acts_until:
             self.nobody_else_acts(run)
             self.what_was_written_is_seen(found)
-            self.written.update((note["host"], run.writes_before) for note in run.notes)
+            if not run.lost_a_disk:
+                self.written.update((note["host"], run.writes_before) for note in run.notes)
 
     def nobody_else_acts(self, run):
         for other in self.runs.values():
@@ -195,3 +210,164 @@ class Histories(RuleBasedStateMachine):
 
 Histories.TestCase.settings = SHAPE
 TestHistories = Histories.TestCase
+
+
+# One of the three keepers lies, and all can be reached.
+
+THEIRS = {**owner("invented"), "taken_at": "2026-11-16T00:00:00Z", "seconds_left": 90}
+SILENT = {"unreachable": True, "msg": "No route to host"}
+FREE = {"held": False, "renewed": False, "changed": False, "holder": None, "took_over_from": None, "notes": []}
+GRANTS = {**FREE, "held": True, "renewed": True}
+REFUSES = {**FREE, "holder": THEIRS}
+LIES = (GRANTS, GRANTS, REFUSES, FREE, SILENT, {"held": "yes"}, {**GRANTS, "too_new_for": 50}, {**GRANTS, "notes": 7})
+
+
+@dataclasses.dataclass
+class Asking:
+    """A run that takes or renews a lease, and gives all back where it is refused."""
+
+    me: dict
+    deed: str = ""
+    asks: list = dataclasses.field(default_factory=list)
+    answers: dict = dataclasses.field(default_factory=dict)
+    refusals: dict = dataclasses.field(default_factory=dict)
+    began: float = 0.0
+    acts_until: float = float("-inf")
+    outvotes: bool = False
+
+    def begin(self, deed, order, now):
+        self.deed, self.asks, self.answers = deed, list(order), {}
+        if deed == "release":
+            self.acts_until = float("-inf")
+        else:
+            self.began = now
+
+    def ask(self, world, now, lie):
+        keeper = self.asks.pop(0)
+        if keeper == world.liar:
+            self.answers[keeper] = lie
+        else:
+            path, moment = world.path(keeper), Moment("boot", now, now)
+            if self.deed == "release":
+                release(path, self.me, moment=moment)
+            else:
+                self.answers[keeper] = {"take": take, "renew": renew}[self.deed](path, self.me, SECONDS, moment=moment)
+
+    def has_heard_all(self, now):
+        """Whether it was given back, so that the run has nothing any more."""
+        if self.deed == "release":
+            self.deed = ""
+            return None
+        found = verdict("", KEEPERS, self.answers, self.deed, now=now, refused_before=self.refusals)
+        self.deed, self.refusals, self.outvotes = "", found.refusals, bool(found.outvoted)
+        self.acts_until = self.began + SECONDS if found.held else float("-inf")
+        return found
+
+
+class World:
+    def __init__(self, folder, liar):
+        self.folder, self.liar = folder, liar
+
+    def path(self, keeper):
+        return str(Path(self.folder) / keeper / "run.lock")
+
+
+class LiarHistories(RuleBasedStateMachine):
+    @initialize(liar=st.sampled_from(KEEPERS))
+    def begin(self, liar):
+        self.world = World(tempfile.mkdtemp(dir=MEMORY), liar)
+        self.now = 10_000.0
+        self.runs = {name: Asking(owner(name)) for name in RUNS}
+
+    def teardown(self):
+        shutil.rmtree(self.world.folder)
+
+    @rule(seconds=st.one_of(st.floats(0, 3), st.floats(20, 45), st.sampled_from([89.5, 90, 90.5, 200])))
+    def time_passes(self, seconds):
+        self.now += seconds
+
+    @rule(
+        run=st.sampled_from(RUNS),
+        order=st.permutations(KEEPERS),
+        deed=st.sampled_from(["take", "take", "renew", "release"]),
+        lie=st.sampled_from(LIES),
+        all_at_once=st.booleans(),
+    )
+    def a_run_asks(self, run, order, deed, lie, all_at_once):
+        asking = self.runs[run]
+        if not asking.deed:
+            asking.begin(deed, order, self.now)
+        while asking.deed:
+            asking.ask(self.world, self.now, lie)
+            if not asking.asks:
+                found = asking.has_heard_all(self.now)
+                self.is_right(asking, found)
+                if found and not found.held:
+                    asking.begin("release", order, self.now)
+            if not all_at_once:
+                break
+
+    def is_right(self, asking, found):
+        if found and found.outvoted:
+            since = found.refusals[found.outvoted]["since"]
+            assert self.now - since > SECONDS, "outvoted too early"
+        if found and found.held and not found.outvoted and asking.acts_until > self.now:
+            others = [one for one in self.runs.values() if one is not asking and not one.outvotes]
+            assert all(one.acts_until <= self.now for one in others), "two runs have the lease"
+
+
+LiarHistories.TestCase.settings = SHAPE
+TestLiarHistories = LiarHistories.TestCase
+
+
+def seconds_until_one_has_it(seed, runs, lies, slow=3.0):
+    """Runs that begin at the same time, ask in turn, give all back where they are refused, and pause by chance."""
+    chance = random.Random(seed)
+    folder = tempfile.mkdtemp(dir=MEMORY)
+    try:
+        world = World(folder, "k0" if lies else "")
+        due = {name: chance.random() for name in RUNS[:runs]}
+        asking = {name: Asking(owner(name)) for name in due}
+        for _step in range(10_000):
+            name = min(due, key=due.__getitem__)
+            now, one = 10_000.0 + due[name], asking[name]
+            if not one.deed:
+                one.begin("take", KEEPERS, now)
+            one.ask(world, now, lies(chance) if lies else None)
+            due[name] += chance.uniform(0.1, slow)
+            if not one.asks:
+                found = one.has_heard_all(now)
+                if found is None:
+                    due[name] += chance.uniform(4, 9)
+                elif found.held:
+                    return due[name]
+                else:
+                    one.begin("release", KEEPERS, now)
+        raise AssertionError("nobody ever had the lease")
+    finally:
+        shutil.rmtree(folder)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([1, 2, 3]))
+@example(0, 3)
+def test_runs_that_race_do_not_lock_each_other_out_for_long(seed, runs):
+    assert seconds_until_one_has_it(seed, runs, None) < 240
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_liar_that_refuses_for_ever_holds_a_run_up_for_90_seconds(seed):
+    assert SECONDS < seconds_until_one_has_it(seed, 1, lambda _chance: REFUSES) < SECONDS + 30
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_liar_that_refuses_for_ever_holds_runs_that_race_up_for_little_more(seed):
+    assert seconds_until_one_has_it(seed, 3, lambda _chance: REFUSES) < 480
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([1, 2, 3]))
+def test_whatever_one_liar_says_a_run_gets_the_lease(seed, runs):
+    assert seconds_until_one_has_it(seed, runs, lambda chance: chance.choice(LIES)) < 480

@@ -152,7 +152,7 @@ def test_of_a_round_only_what_has_its_lease_is_left():
         "again": False,
     }
     decision = {"round": found, "fences": {}, "calls": []}
-    left = _drain_decision.confirm_drain(run, decision, answered)
+    left = _drain_decision.confirm_drain(run, decision, answered, NOW)
     why = left["round"]["held"].pop("E0")
     assert "This run has lost the lease of a" in why
     assert left == {
@@ -181,14 +181,14 @@ def test_who_is_taken_away_needs_no_lease_and_is_not_stopped_by_another():
         "held": {},
         "again": False,
     }
-    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
+    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
     assert (left["drain"], left["later"], list(left["held"])) == (["web-1"], ["web-0"], ["E0"])
 
 
 def test_who_would_have_been_brought_back_waits_for_the_lease_too():
     run, answered = two_leases()
     found = {"events": [], "drain": ["web-1"], "back": ["web-0"], "stay": [], "later": [], "held": {}, "again": False}
-    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered)["round"]
+    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
     assert (left["back"], left["drain"], left["later"]) == ([], ["web-1"], ["web-0"])
 
 
@@ -196,8 +196,8 @@ def test_a_round_that_has_its_leases_stays_as_it_is():
     run, answered = two_leases()
     found = {"events": [entry(1, "web-1")], "drain": ["web-1"], "back": ["web-2"], "stay": [], "later": [], "held": {}}
     decision = {"round": {**found, "again": False}, "fences": {}, "calls": []}
-    assert _drain_decision.confirm_drain(run, decision, answered) is decision
-    assert _drain_decision.confirm_drain(run, decision, {}) is decision
+    assert _drain_decision.confirm_drain(run, decision, answered, NOW) is decision
+    assert _drain_decision.confirm_drain(run, decision, {}, NOW) is decision
 
 
 def telling(**changes):
@@ -218,7 +218,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
     mark = {"event": "E0"}
     orders = {"web-0": telling(marks=[mark], **changes), "web-1": telling(marks=[mark], **changes)}
     kept = dict(orders["web-1"])
-    orders, held = _approval_decision.confirm_approval(run, orders, answered)
+    orders, held = _approval_decision.confirm_approval(run, orders, answered, [], NOW)
     order = orders["web-0"]
     assert (order["approve_drained"], order["approve_as_is"], order["marks"], order["restore"]) == ([], [], [], False)
     assert (order["stays"], order["later"], order["acts"], order["wait"]) == (stays, later, acts, wait)
@@ -229,7 +229,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
 
 def test_who_sends_nothing_needs_no_lease_to_go_on():
     run, answered = two_leases()
-    orders, held = _approval_decision.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered)
+    orders, held = _approval_decision.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered, [], NOW)
     assert (orders["web-0"]["wait"], orders["web-0"]["restore"], held) == (["E0"], True, {})
 
 
@@ -519,9 +519,65 @@ def test_a_lock_host_is_told_about_hosts_of_its_own_lease_alone():
     ]
 
 
+def test_what_a_run_adds_to_a_note_is_sent_to_no_lock_host():
+    run, grouping = in_groups(web_0="b")
+    known = {**note("web-0"), "heard_before_reading": True, "by": ["web-0"], "lacking": []}
+    (call,) = _leases.calls_for(run, ["web-0"], grouping, [known])
+    assert call["notes"] == [note("web-0")]
+
+
+def test_who_keeps_a_note_and_who_lacks_it_is_known_to_the_run():
+    told = answers(notes=[note("web-2")])["set"]
+    told["web-1"] = {**told["web-1"], "notes": [], "remembers": 1000}
+    held = _leases.verdicts_of(a_run(), {"set": told}, "take", NOW)
+    (found,) = held.notes([])
+    assert (found["by"], found["lacking"]) == (["web-0", "web-2"], ["web-1"])
+
+
+def refused_by(keeper, renewed=False):
+    told = answers(renewed=renewed)["set"]
+    return {"set": {**told, keeper: answers(held=False)["set"][keeper]}}
+
+
+def test_a_lock_host_that_refuses_alone_holds_a_run_up_for_90_seconds_and_is_then_named():
+    """L5: each of two runs has two of three lock hosts, as one grants to everybody."""
+    run = a_run(events=[reboot(0)])
+    known = {"web-0": reading("web-0", [reboot(0)])}
+    for later in (0, 40, 90):
+        found = _drain_decision.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + later)
+        assert found["round"]["drain"] == []
+        assert "web-2 refuses it. web-2 says that it is held by run other" in found["round"]["held"]["E0"]
+        assert found["round"]["waits"]
+        assert _leases.outvoted(run, NOW + later) == []
+    found = _drain_decision.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + 91)
+    assert found["round"]["drain"] == ["web-0"]
+    (said,) = _leases.outvoted(run, NOW + 91)
+    assert "web-2 refuses the lease of set without reason since 2026-11-16T00:00:00Z" in said
+    # It is told where it was seen, and not by what knows nothing new.
+    assert _leases.outvoted(run, NOW + 92) == []
+    found = _drain_decision.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 93)
+    assert found["round"]["drain"] == ["web-0"]
+    _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW + 100)
+    assert run["refusals"] == {}
+
+
+def test_a_lock_host_that_refuses_to_renew_stops_the_drain_and_the_approval():
+    run, _known, found = decided([reboot(0)], ["web-0"], answers())
+    later = _drain_decision.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 1)
+    assert later["round"]["drain"] == []
+    assert "This run has lost the lease of set" in later["round"]["held"]["E0"]
+    assert run["refusals"] == {"set": {"web-2": {"since": NOW + 1, "last": NOW + 1}}}
+    run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
+    orders, held = _approval_decision.confirm_approval(run, orders, refused_by("web-2", renewed=True), calls, NOW + 1)
+    assert list(held) == ["E0"]
+    assert orders["web-0"]["approve_drained"] == []
+
+
 def test_without_a_lease_of_its_group_nothing_is_begun_and_it_is_said_why():
     run, grouping = in_groups(web_0="b", web_1="a")
-    verdicts = _leases.verdicts_of(run, {"a": {"web-1": TOLD}, "b": {"web-0": REFUSED}, "odd": {"x": TOLD}}, "take")
+    verdicts = _leases.verdicts_of(
+        run, {"a": {"web-1": TOLD}, "b": {"web-0": REFUSED}, "odd": {"x": TOLD}}, "take", NOW
+    )
     assert sorted(verdicts.by_lease) == ["a", "b"]
     assert list(verdicts.lost) == ["b"]
     assert verdicts.unleased(grouping) == {"b": verdicts.lost["b"]}
@@ -532,7 +588,7 @@ def test_without_a_lease_of_its_group_nothing_is_begun_and_it_is_said_why():
 
 def test_a_lease_that_nobody_has_answered_for_is_not_held():
     run, grouping = in_groups(web_0="b", web_1="a")
-    verdicts = _leases.verdicts_of(run, {"a": {"web-1": TOLD}}, "take", ["a", "b", "odd"])
+    verdicts = _leases.verdicts_of(run, {"a": {"web-1": TOLD}}, "take", NOW, ["a", "b", "odd"])
     assert list(verdicts.unleased(grouping)) == ["b"]
     assert "The lease of b can't be had" in verdicts.lost["b"]
 
@@ -573,9 +629,9 @@ def resolved(text, variables):
 def test_what_is_known_of_notes_is_what_was_said_last_by_who_holds_the_lease():
     run = a_run()
     known = [note("web-0"), note("web-1")]
-    lost = _leases.verdicts_of(run, answers(held=False, notes=[note("web-2")]), "take")
+    lost = _leases.verdicts_of(run, answers(held=False, notes=[note("web-2")]), "take", NOW)
     assert lost.notes(known) == known
-    held = _leases.verdicts_of(run, answers(notes=[note("web-0"), note("stranger")]), "take")
+    held = _leases.verdicts_of(run, answers(notes=[note("web-0"), note("stranger")]), "take", NOW)
     assert [one["host"] for one in held.notes(known)] == ["web-0"]
 
 
@@ -728,7 +784,7 @@ def test_of_an_unread_host_nothing_is_fresh():
     ],
 )
 def test_what_somebody_may_have_changed_since_has_to_be_read(told, is_read):
-    assert _first_wave.has_to_be_read(a_run(events=[reboot(0)]), told) is is_read
+    assert _first_wave.has_to_be_read(a_run(events=[reboot(0)]), told, NOW) is is_read
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,8 @@ def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
 
 def test_a_lease_that_was_lost_means_another_round():
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
-    assert _drain_decision.confirm_drain(run, found, answers(renewed=True))["round"]["drain"] == ["web-0"]
-    lost = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    assert _drain_decision.confirm_drain(run, found, answers(renewed=True), NOW)["round"]["drain"] == ["web-0"]
+    lost = _drain_decision.confirm_drain(run, found, answers(held=False), NOW)["round"]
     assert (lost["drain"], lost["again"], lost["later"]) == ([], True, ["web-0"])
 
 
@@ -161,7 +161,7 @@ def test_what_is_drained_by_this_run_is_marked_and_approved():
     assert [mark["event"] for mark in order["marks"]] == ["E0"]
     assert (order["fence"]["owner"], order["fence"]["events"], order["fence"]["may_start"]) == ("r", ["E0"], ["E0"])
     assert calls[0]["notes"][0]["mark"]["event"] == "E0"
-    lost, why = _approval_decision.confirm_approval(run, orders, answers(held=False))
+    lost, why = _approval_decision.confirm_approval(run, orders, answers(held=False), [], NOW)
     assert (lost["web-0"]["approve_drained"], lost["web-0"]["stays"], list(why)) == ([], True, ["E0"])
 
 
@@ -275,11 +275,11 @@ def test_a_vm_that_is_taken_away_is_drained_whoever_has_the_lease(kind):
     """Its notice is too short to wait for anybody; an approval still needs the lease."""
     taken = {**reboot(0), "type": kind}
     run, _known, found = decided([taken, reboot(1)], ["web-0", "web-1"], answers(held=False))
-    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False), NOW)["round"]
     assert (confirmed["drain"], list(confirmed["held"])) == (["web-0"], ["E1"])
     # Also beside one that needs the lease, where it is lost in between.
     run, _known, found = decided([taken, {**reboot(1), "resources": ["web-1"]}], ["web-0", "web-1"], answers())
-    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False))["round"]
+    confirmed = _drain_decision.confirm_drain(run, found, answers(held=False), NOW)["round"]
     assert confirmed["drain"] == ["web-0"]
 
 
@@ -342,10 +342,10 @@ def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_n
     assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
     assert found["calls"]
-    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == []
+    assert _drain_decision.confirm_drain(run, found, {}, NOW)["round"]["drain"] == []
     run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
     assert orders["web-0"]["approve_drained"] == ["E0"]
-    orders, held = _approval_decision.confirm_approval(run, orders, {}, calls)
+    orders, held = _approval_decision.confirm_approval(run, orders, {}, calls, NOW)
     assert (orders["web-0"]["approve_drained"], list(held)) == ([], ["E0"])
 
 
@@ -355,7 +355,7 @@ def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     own = answers(notes=run["first_wave"]["notes"])
     found = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW, True)
     assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
-    assert _drain_decision.confirm_drain(run, found, {})["round"]["drain"] == ["web-0"]
+    assert _drain_decision.confirm_drain(run, found, {}, NOW)["round"]["drain"] == ["web-0"]
     again = _drain_decision.decide(run, known, wishes(), INVENTORY, own, NOW)
     assert [call["keeper"] for call in again["calls"]] == list(HOSTS)
 
@@ -817,7 +817,9 @@ def test_a_note_about_a_host_of_another_batch_counts_whatever_the_clock_of_its_r
 )
 def test_a_mark_in_a_note_counts_about_a_host_that_has_booted_since(seconds, event, lacking, counts):
     mark = {"event": event, "hosts": ["web-1"], "at": NOW - 100, "takes_down": True, "vanishing": False}
-    told = answers(notes=[{**note("web-1"), "at": NOW - 100, "mark": mark, "lacking": lacking}])
+    told = answers(notes=[{**note("web-1"), "at": NOW - 100, "mark": mark}])
+    for keeper in lacking:
+        told["set"][keeper] = {**told["set"][keeper], "notes": [], "remembers": 1000}
     booted = reading("web-1", [reboot(1), reboot(2)])
     booted["maintenance_status"]["host_clock"]["seconds"] = seconds
     known = {"web-1": booted, "web-2": reading("web-2", [reboot(1), reboot(2)])}
