@@ -9,16 +9,25 @@ with less, a busy machine is too slow for what a host allows.
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 from helpers.fleet import RollFleet
+from helpers.leases import owner
 from helpers.waiting import PATIENCE
 
 pytestmark = pytest.mark.waits
 
 LEASE_SECONDS = 30
 LEASE = ("-e", f"__maintenance_lease_seconds={LEASE_SECONDS}")
+
+THEIRS = {**owner("invented", controller="elsewhere"), "taken_at": "2026-11-16T00:00:00Z"}
+
+
+def boot_id():
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 @pytest.fixture
@@ -73,6 +82,23 @@ def test_history_11_a_controller_that_died_in_a_long_step(fleet):
             assert following.end() == 0, following.output
     fleet.assert_one_domain_at_a_time()
     assert set(fleet.approvals()) == {"E0", "E1"}
+    assert fleet.drained_hosts() == []
+
+
+@pytest.mark.rest
+def test_a_lock_host_that_refuses_for_ever_holds_the_run_up_for_90_seconds_and_is_named(fleet):
+    """Whoever is root there writes that somebody else has the lease, though nobody does."""
+    reboot(fleet, 0, notice=1000)
+    lease = {"version": 2, "lease": {**THEIRS, "boot_id": boot_id(), "counted_from": 0, "seconds": 10**9}, "notes": []}
+    (fleet.folder / "web-2.lock").write_text(json.dumps(lease))
+    run = fleet.roll()
+    said = " ".join(run.output.split())
+    assert run.code == 0, run.output
+    assert run.seconds > 90
+    assert "Event E0 waits: The lease" in said
+    assert "web-2 refuses it. web-2 says that it is held by run invented of" in said
+    assert "without reason since" in said
+    assert fleet.approvals() == ["E0"]
     assert fleet.drained_hosts() == []
 
 

@@ -197,7 +197,8 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_wait=wait, lock_hosts=lock_hosts))
     assert done.code == code, done.output
     # Who gets it and who does not: both hear the notes.
-    assert done.of("See whether a majority gave it", "web-1")["notes"] == [note("web-11")]
+    (heard,) = done.of("See whether a majority gave it", "web-1")["notes"]
+    assert heard == {**note("web-11"), "by": lock_hosts, "lacking": []}
     if code:
         assert "run elsewhere of deploy@ctl2 (job 7)" in done.of(VERDICT, "web-1")["msg"]
         assert set(holders(tmp_path).values()) == {"elsewhere"}
