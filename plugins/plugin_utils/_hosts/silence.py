@@ -113,7 +113,7 @@ def answering_within(
 
 
 def forget_folder(action: ActionBase) -> None:
-    """Leave Ansible's temporary folder on the host: when a task ends it is removed by a command that has no time limit."""
+    """Leave Ansible's temporary folder on the host: it would be removed by a command that has no timeout."""
     action._connection._shell.tmpdir = None
 
 
@@ -159,17 +159,19 @@ def ending_within(seconds: float) -> Iterator[None]:
 
 # Of the user's task that this process does, or of the item of it that it is at.
 _deadline = 0.0
+_watched_process = 0
 
 
 def task_timeout(seconds: int) -> int:
     """Return these seconds, the timeout of a user's task, and end its commands if any are left soon after them.
 
-    Ansible's own timeout ends what a task does, but not the command by which it then removes its temporary folder on the
-    host. To be resolved by the process that does the task.
+    Ansible's own timeout ends what a task does, but not the command by which it then removes its temporary folder on
+    the host. To be resolved by the process that does the task.
     """
-    global _deadline
-    is_new, _deadline = _deadline == 0.0, time.monotonic() + seconds + SECONDS_TO_FAIL
-    if is_new and multiprocessing.parent_process() is not None:
+    global _deadline, _watched_process
+    _deadline = time.monotonic() + seconds + SECONDS_TO_FAIL
+    if _watched_process != os.getpid() and multiprocessing.parent_process() is not None:
+        _watched_process = os.getpid()
         threading.Thread(target=_end_what_is_left, daemon=True).start()
     return seconds
 
@@ -199,7 +201,7 @@ def _processes() -> list[tuple[int, ...]]:
         with contextlib.suppress(OSError):
             lines.append(f"{path.parent.name} {path.read_text().rpartition(')')[2].split()[1]}")
     if not lines:
-        told = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
+        told = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
         lines = told.stdout.splitlines()
     return [tuple(map(int, line.split())) for line in lines]
 
