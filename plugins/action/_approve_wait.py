@@ -17,7 +17,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_j
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import seconds_of_a_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    seconds_of_a_reading,
+    seconds_to_connect,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
@@ -46,7 +49,9 @@ class ActionModule(WaitAction):
         if order is None:
             return dict(NOT_ORDERED)
         if order.fence:
-            self.seconds = seconds_of_a_reading(own.setting("maintenance_read_timeout"))
+            # A host that reboots, which is what is waited for, has to be told from one that hangs.
+            self.after_silence = seconds_to_connect(self)
+            self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
         if _was_not_sent(own):
             # A task that is skipped would put its result in the place of the one that says so.
             return t.cast("dict[str, t.Any]", own.registered("approve_result"))

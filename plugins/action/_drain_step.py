@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import step_options
@@ -24,4 +25,10 @@ class ActionModule(ActionBase):
         _unused, options = self.validate_argument_spec(argument_spec=step_options())
         orders = StepOrders(self, options["plan"], task_vars or {})
         item = next(one for one in orders.plan["work"] if one["position"] == options["position"])
-        return wrap_var(orders.one(item, options))
+        try:
+            return wrap_var(orders.one(item, options))
+        except AnsibleConnectionFailure as error:
+            if not self._task.delegate_to:
+                raise
+            # It would count as done where a play ignores hosts that are unreachable, and those of a run do.
+            raise AnsibleActionFail(f"on {self._task.delegate_to}, which can't be reached: {error}") from None

@@ -58,6 +58,10 @@ _EVENT_FIELDS = frozenset(
 )
 
 
+# A group has a thousand VMs at most. Each event costs a run some milliseconds with each host that shows it.
+MOST_EVENTS = 1000
+
+
 class BadReading(ValueError):
     """The text is not a document that can be trusted. Says what is wrong with it."""
 
@@ -85,6 +89,8 @@ def understand_document(data):
         raise BadReading("The event document has no %s: %s" % (" and no ".join(missing), str(data)[:120]))
     if not isinstance(data["Events"], list):
         raise BadReading("Events in the event document is not a list: %s" % str(data["Events"])[:120])
+    if len(data["Events"]) > MOST_EVENTS:
+        raise BadReading("The event document has %d events, more than %d" % (len(data["Events"]), MOST_EVENTS))
     incarnation = data["DocumentIncarnation"]
     if isinstance(incarnation, bool) or not isinstance(incarnation, (int, str)):
         raise BadReading("DocumentIncarnation in the event document is not a number: %r" % (incarnation,))

@@ -42,7 +42,7 @@ def write(path, what, now, **details):
     syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
     syslog.syslog(syslog.LOG_NOTICE, line[:4000])
     syslog.closelog()
-    if not path:
+    if not path or not _is_ours(os.path.dirname(os.path.abspath(path))):
         return False
     try:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -55,6 +55,21 @@ def write(path, what, now, **details):
             os.close(descriptor)
     except OSError:
         return False
+
+
+def _is_ours(folder):
+    """Check that it belongs to root or to the user that this runs as, and write to the log if not."""
+    try:
+        owner = os.stat(folder).st_uid
+    except OSError:
+        return False
+    if owner in (0, os.geteuid()):
+        return True
+    syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
+    said = "The folder of the record, %s, belongs to user id %d: give it to root, so that the record is written again"
+    syslog.syslog(syslog.LOG_WARNING, said % (folder, owner))
+    syslog.closelog()
+    return False
 
 
 def _is_torn(descriptor):

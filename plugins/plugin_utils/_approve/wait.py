@@ -38,6 +38,8 @@ SECONDS_PER_READING = 130.0
 FAILURES_OF_A_VANISHED_VM = 3
 # Readings in a row to which a host said nothing at all. One that boots refuses them, or can't be reached.
 SILENCES_OF_A_HANGING_HOST = 3
+# One that installs updates while it boots takes connections long before it answers.
+SILENCES_ON_WINDOWS = 8
 _MOMENTS = {"Started": "started_at", "gone": "over_at"}
 _GOALS = {"started": "it starts", "finished": "it is over"}
 

@@ -16,6 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import (
     SILENCES_OF_A_HANGING_HOST,
+    SILENCES_ON_WINDOWS,
     Complaints,
     Wait,
     first_reading,
@@ -46,7 +47,9 @@ class WaitAction(ServiceAction):
         service = HostService(self, options, task_vars)
         # In a run nobody else of the wave waits as long for a host that hangs.
         in_a_wave = bool(options["run_id"]) and len(task_vars.get("ansible_play_batch") or ()) > 1
-        silences = SILENCES_OF_A_HANGING_HOST if in_a_wave and not is_windows(self) else None
+        silences = SILENCES_OF_A_HANGING_HOST if in_a_wave else None
+        if silences and is_windows(self):
+            silences = SILENCES_ON_WINDOWS
         complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()
         try:

@@ -32,7 +32,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_AFTER_SILENCE,
+    SECONDS_OF_A_COMMAND,
+)
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
@@ -67,6 +70,8 @@ KEPT = (
 )
 # What a result takes over from the host's answer about one step.
 TOLD = ("changed", "failed", "msg", "done", "now", "before", "found", "step", "health", "rc")
+# Parts of a step that read or write a file or two.
+FILES_ALONE = ("record", "claim")
 # A failure is written down even where the time is over.
 SECONDS_TO_WRITE = 30
 
@@ -180,8 +185,9 @@ class StepOrders:
 
     def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
         arguments = {"plan": {ORDER: order}, "position": position}
-        # The host itself ends its steps in their time.
-        seconds = order["timeout"] + SECONDS_OF_A_COMMAND
+        # The host itself ends its steps in their time. What only reads or writes a file has less.
+        does = order["perform"] not in FILES_ALONE
+        seconds = order["timeout"] + SECONDS_OF_A_COMMAND if does else SECONDS_OF_A_COMMAND
         return STEP.run(
             self.action,
             order,
@@ -190,7 +196,7 @@ class StepOrders:
             unused=_unused_by(order),
             ends_with_the_run=bool(order.get("fenced")),
             seconds=seconds,
-            after_silence=seconds,
+            after_silence=seconds if does else SECONDS_AFTER_SILENCE,
         )
 
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -28,7 +28,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_a
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
     SECONDS_TO_RECONNECT,
     HostSilent,
-    answering_within,
+    Late,
+    ending_within,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
@@ -105,9 +106,10 @@ class HostService:
 
     def reconnect(self) -> None:
         try:
-            with answering_within(self.action, self.task_vars, SECONDS_TO_RECONNECT):
+            # Whether the host is silent is not known by this: most of them close it on this side alone.
+            with ending_within(SECONDS_TO_RECONNECT):
                 self.action._connection.reset()
-        except (AttributeError, AnsibleConnectionFailure):
+        except (AttributeError, AnsibleConnectionFailure, Late):
             # Not every connection can be reset, and one that is down already need not be.
             return
 

@@ -23,6 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+    SECONDS_AFTER_SILENCE,
     SECONDS_OF_A_COMMAND,
     patience_within,
 )
@@ -47,9 +48,11 @@ class ServiceAction(ActionBase):
     """Base of the actions that talk to the metadata service of a host.
 
     `seconds` is how long one command may take in all, in a run. Else it waits for the service as long as was asked for.
+    `after_silence` is that time for a host that has been silent before.
     """
 
     seconds: float | None = None
+    after_silence: float = SECONDS_AFTER_SILENCE
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
@@ -98,6 +101,7 @@ class ServiceAction(ActionBase):
             unused=(*(() if marks else ONLY_FOR_MARKS), *(() if discovers(request["endpoints"]) else (DISCOVERY,))),
             first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
             seconds=self.seconds or options["timeout"] + SECONDS_OF_A_COMMAND,
+            after_silence=self.after_silence,
         )
         if result.get("failed"):
             raise HostFailed(result)

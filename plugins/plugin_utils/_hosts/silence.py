@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import multiprocessing
+import os
 import signal
 import subprocess
 import threading
@@ -22,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ansible import constants
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
 KEEP_ASKING = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
@@ -35,6 +37,7 @@ SECONDS_AFTER_SILENCE = 10.0
 # Whatever takes the exception for something else gets another.
 SECONDS_BETWEEN_ALARMS = 2.0
 SECONDS_TO_RECONNECT = 10.0
+SECONDS_TO_FAIL = 5.0
 
 
 class HostSilent(AnsibleConnectionFailure):
@@ -62,6 +65,16 @@ def seconds_of_a_reading(value: t.Any) -> float:
     return float(text)
 
 
+def seconds_to_connect(action: ActionBase) -> float:
+    """After these a host that is down is known to be unreachable, and must not be taken for one that hangs."""
+    for name in ("connection_timeout", "timeout"):
+        with contextlib.suppress(KeyError, AnsibleError):
+            found = action._connection.get_option(name)
+            if isinstance(found, (int, float)) and found > 0:
+                return float(found) + SECONDS_TO_FAIL
+    return SECONDS_OF_A_COMMAND + SECONDS_TO_FAIL
+
+
 def patience_within(seconds: float) -> float:
     """How long a command may wait for the service, so that the host can still say that it waited in vain."""
     return max(1.0, seconds * 2 / 3)
@@ -82,19 +95,29 @@ def answering_within(
     try:
         with ending_within(seconds):
             yield
-    except _Late:
+    except Late:
         mark.parent.mkdir(mode=0o700, exist_ok=True)
         mark.touch()
-        # It would be removed by another command.
-        action._connection._shell.tmpdir = None
+        forget_folder(action)
         raise HostSilent(
             f"{host} took a command and gave no answer within {seconds:.0f} s, so it counts as unreachable. Look at its"
             " load, its disks and whatever its login asks"
         ) from None
+    except Exception:
+        raise
+    except BaseException:
+        # Ansible's own time for a task is over.
+        forget_folder(action)
+        raise
     mark.unlink(missing_ok=True)
 
 
-class _Late(Exception):
+def forget_folder(action: ActionBase) -> None:
+    """Leave Ansible's temporary folder on the host: it would be removed by a command that has no timeout."""
+    action._connection._shell.tmpdir = None
+
+
+class Late(Exception):
     """It did not end in time."""
 
 
@@ -127,11 +150,60 @@ def ending_within(seconds: float) -> Iterator[None]:
         if rung is not alarm:
             raise
         _end_processes(rung.__traceback__)
-        raise _Late from None
+        raise Late from None
     finally:
         signal.signal(signal.SIGALRM, before)
         if outer:
             signal.setitimer(signal.ITIMER_REAL, max(0.01, outer - (time.monotonic() - begun)))
+
+
+# Of the user's task that this process does, or of the item of it that it is at.
+_deadline = 0.0
+_watched_process = 0
+
+
+def task_timeout(seconds: int) -> int:
+    """Return these seconds, the timeout of a user's task, and end its commands if any are left soon after them.
+
+    Ansible's own timeout ends what a task does, but not the command by which it then removes its temporary folder on
+    the host. To be resolved by the process that does the task.
+    """
+    global _deadline, _watched_process
+    _deadline = time.monotonic() + seconds + SECONDS_TO_FAIL
+    if _watched_process != os.getpid() and multiprocessing.parent_process() is not None:
+        _watched_process = os.getpid()
+        threading.Thread(target=_end_what_is_left, daemon=True).start()
+    return seconds
+
+
+def _end_what_is_left() -> None:
+    while True:
+        time.sleep(SECONDS_BETWEEN_ALARMS)
+        if time.monotonic() > _deadline:
+            end_descendants(os.getpid())
+
+
+def end_descendants(process: int) -> None:
+    """End all commands that a process has started, with what they have started."""
+    pairs = _processes()
+    ended = {process}
+    while more := {pid for pid, parent in pairs if parent in ended} - ended:
+        ended |= more
+    for pid in ended - {process}:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _processes() -> list[tuple[int, ...]]:
+    """Each with its parent. Not every machine has ps, nor /proc."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            lines.append(f"{path.parent.name} {path.read_text().rpartition(')')[2].split()[1]}")
+    if not lines:
+        told = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
+        lines = told.stdout.splitlines()
+    return [tuple(map(int, line.split())) for line in lines]
 
 
 def _mark_of(host: str) -> Path:

@@ -66,6 +66,18 @@ def test_killed_in_the_middle_of_a_drain(fleet):
     fleet.assert_back_to_normal()
 
 
+@pytest.mark.rest
+def test_a_task_of_a_step_that_reaches_nobody_is_not_done(fleet, tmp_path):
+    fleet.event_per_domain()
+    tasks = tmp_path / "leave.yml"
+    tasks.write_text(json.dumps([{"ansible.builtin.command": "/bin/true", "delegate_to": "f5"}]))
+    fleet.host_vars["web-0"]["drain_steps"] = [fleet.noted_step("web-0"), {"tasks": {"drain": str(tasks)}}]
+    fleet.host_vars["f5"] = unreachable_host(tmp_path)
+    run = fleet.roll("-e", "maintenance_hosts=web*")
+    assert run.code != 0, run.output
+    assert "E0" not in fleet.approvals(), run.output
+
+
 def test_a_drain_that_fails(fleet):
     fleet.event_per_domain()
     fleet.host_vars["web-2"]["drain_steps"] = [

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -45,8 +46,7 @@ def fleet(tmp_path):
         yield built
 
 
-def hanging(fleet, point, by):
-    known = POINTS[point]
+def hanging(fleet, by="command", **known):
     host = HangingHost(fleet.folder / "hanging", **{"host": "web-0", "by": by, **known})
     for variables in fleet.host_vars.values():
         variables["ansible_connection"] = "hanging"
@@ -55,18 +55,58 @@ def hanging(fleet, point, by):
         "ANSIBLE_CONNECTION_PLUGINS": str(host.folder),
         "PATH": os.pathsep.join([tools, str(Path(sys.executable).parent)]),
     }
-    return host, known.get("host", "web-0")
+    return host
+
+
+def rolled(fleet, host, *more, **environment):
+    """Judge a run in which one host hangs: it is named, and the other group is served as ever."""
+    times = {"drain_timeout": 20, "restore_timeout": 20, "maintenance_read_timeout": 15, "approve_wait_timeout": 300}
+    arguments = [word for item in times.items() for word in ("-e", f"{item[0]}={item[1]}")]
+    run = fleet.roll(*arguments, *more, **environment)
+    assert host.hangs, run.output
+    assert fleet.approvals().count("E1") == 1, run.output
+    assert [fleet.count(word, "web-1") for word in ("drain", "restore")] == [1, 1], run.output
+    assert "web-1" not in fleet.drained_hosts()
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    return run
 
 
 @pytest.mark.parametrize(("point", "by"), list(cases()))
 def test_a_host_that_hangs_stops_its_own_group_alone(fleet, point, by):
     fleet.event_per_domain()
-    host, name = hanging(fleet, point, by)
-    times = {"drain_timeout": 20, "restore_timeout": 20, "maintenance_read_timeout": 15, "approve_wait_timeout": 300}
-    run = fleet.roll(*(word for item in times.items() for word in ("-e", f"{item[0]}={item[1]}")))
-    assert host.hangs, run.output
+    host = hanging(fleet, by, **POINTS[point])
+    run = rolled(fleet, host)
+    name = POINTS[point].get("host", "web-0")
     assert f"{name} took a command and gave no answer" in " ".join(run.output.split()), run.output
-    assert fleet.approvals().count("E1") == 1, run.output
-    assert [fleet.count(word, "web-1") for word in ("drain", "restore")] == [1, 1], run.output
-    assert "web-1" not in fleet.drained_hosts()
-    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("at", ['"folder"', '"claim"', '"act"', '"act".*"restore"'])
+def test_a_load_balancer_that_hangs_stops_those_alone_who_need_it(fleet, at):
+    fleet.event_per_domain()
+    for number in (0, 1):
+        upstream = fleet.folder / f"upstream-{number}.conf"
+        upstream.write_text("upstream web {\n    server 127.0.0.1:8001;\n    server 127.0.0.1:8002;\n}\n")
+        nginx = {"upstream_file": str(upstream), "server": "127.0.0.1:8001", "host": f"lb-{number}"}
+        nginx.update(test_command=["/bin/true"], reload_command=["/bin/true"])
+        steps = [{"load_balancer": {"nginx": nginx}}, fleet.noted_step(f"web-{number}")]
+        fleet.host_vars[f"web-{number}"]["drain_steps"] = steps
+        fleet.host_vars[f"lb-{number}"] = {"drain_records": str(fleet.folder / f"lb-{number}")}
+    host = hanging(fleet, host="lb-0", at=at)
+    limits = ("-e", "drain_timeout=60", "-e", "approve_wait_timeout=20")
+    run = rolled(fleet, host, "-e", "maintenance_hosts=web*", *limits)
+    assert "lb-0 took a command and gave no answer" in " ".join(run.output.split()), run.output
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("half", ["drain", "restore"])
+def test_a_task_of_the_user_that_hangs_ends_in_the_time_of_its_step(fleet, half):
+    fleet.event_per_domain()
+    halves = {name: str(fleet.folder / f"{name}-half.yml") for name in ("drain", "restore")}
+    for name, path in halves.items():
+        tasks = [{"name": "The user's", "ansible.builtin.command": f"echo {name}-by-hand"}]
+        Path(path).write_text(json.dumps(tasks))
+    fleet.host_vars["web-0"]["drain_steps"] = [fleet.noted_step("web-0"), {"tasks": halves}]
+    host = hanging(fleet, at=r"AnsiballZ_command\.py", after=RETURN if half == "restore" else "")
+    # Without pipelining Ansible removes a folder of its own on the host when a task has ended.
+    rolled(fleet, host, "-e", "approve_wait_timeout=20", ANSIBLE_PIPELINING="0", PATH=os.environ["PATH"])

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit, host_clock, kept_file, step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import confirmed as _confirmed
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, kept_file, step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import owned as _owned
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_lock as _step_lock
@@ -211,6 +211,7 @@ def test_a_folder_of_somebody_else_is_refused_for_whatever_is_kept_there(path, m
         take(str(path), {**me, "pid": 1}, 90)
     with pytest.raises(StepError, match=r"folder of the record, .*, belongs to user id 12345"):
         RecordFile(str(path.parent), {"acts_on": {}, "events": []}, "r1", predict_only=False).claimed(dict)
+    assert not audit.write(str(path.parent / "audit.jsonl"), "drained", 0)
     assert list(path.parent.iterdir()) == []
 
 
@@ -294,6 +295,7 @@ def test_the_last_status_and_the_first_state_hold(records):
 
 KILLED = """
 import os, sys
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 journal = _journal.JournalFile(sys.argv[1])
 rename = os.rename

@@ -218,6 +218,11 @@ def test_an_event_that_cannot_be_understood_is_named(changes, part):
         understood(**changes)
 
 
+def test_a_document_with_more_events_than_a_group_can_have_is_refused():
+    with pytest.raises(_events.BadReading, match="has 1001 events, more than 1000"):
+        _events.parse_document(json.dumps({"DocumentIncarnation": 1, "Events": [0] * 1001}))
+
+
 @pytest.mark.parametrize(
     ("events", "part"),
     [

@@ -145,11 +145,13 @@ def test_what_can_not_be_drained_is_held_and_not_waited_for():
     events = [event("E0", "web-0")]
     made = decided(fleet(events), ["web-0"], unfit={"web-0": "lb can't be asked"})
     assert (ids(made), made["drain"], made["held"]) == ([], [], {"E0": "lb can't be asked"})
-    assert (made["again"], made["waits"]) == (False, False)
+    # Nothing is held back by a rule, so that it is no service either that the run has patience with.
+    assert (made["again"], made["waits"], made["waits_for_service"]) == (False, False, False)
     # Another event, which could still come.
     events = [event("E0", "web-0"), event("E1", "web-1", at="00:40")]
     made = decided(fleet(events), ["web-0", "web-1"], unfit={"web-0": "lb can't be asked"})
     assert (ids(made), made["waits"], made["held"]["E0"]) == ([], True, "lb can't be asked")
+    assert not made["waits_for_service"]
 
 
 def test_an_approval_without_a_drain_needs_no_host_to_be_fit():
