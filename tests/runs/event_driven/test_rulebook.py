@@ -246,28 +246,6 @@ def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path, list
     assert all(job == {"limit": "all", "extra_vars": {"maintenance_hosts": "all"}} for job in controller.launched)
 
 
-def test_a_template_that_runs_one_job_at_a_time_has_the_job_of_another_group_in_its_queue(tmp_path):
-    """Nothing is lost by that, and the rules do not wait; with awx_setup_simultaneous both are at work."""
-    template = "Azure maintenance: drain then approve"
-    for simultaneous, second in ((False, "pending"), (True, "running")):
-        folder = tmp_path / second
-        folder.mkdir()
-        with (
-            RulebookController(template, simultaneous) as controller,
-            RollFleet(folder, hosts=1, domains=1) as fleet,
-        ):
-            options = ("--controller-url", controller.url, "--controller-token", "t")
-            book, given = "maintenance.azure.drain_then_approve_awx", {"maintenance_secret": "s"}
-            with Rulebook(folder, fleet.inventory(), given, book, options, **QUICK_POLLS) as rulebook:
-                rulebook.wait_until_it_listens()
-                watchers = Watchers(rulebook.port)
-                for name in ("a", "b"):
-                    known = status(event(name.upper(), (f"web-{name}",)), vm_name=f"web-{name}", scale_set=name)
-                    assert watchers.tell(f"web-{name}", known) == 204
-                rulebook.wait_for(lambda controller=controller: len(controller.launched) == 2)
-                assert [controller.job(number)["status"] for number in (1, 2)] == ["running", second]
-
-
 def test_behind_an_event_stream_a_group_gets_one_job_for_all_its_notices(tmp_path):
     """With the payload as an event stream delivers it; the event stream itself takes the place of the source."""
     template = "Azure maintenance: drain then approve"

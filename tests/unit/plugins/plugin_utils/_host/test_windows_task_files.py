@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import ON_WINDOWS
 from helpers import ROOT
-from helpers.windows_double.specs import complaint_about, options_of
+from helpers.windows_double.specs import complaint_about
 from helpers.windows_host import with_ansible_windows
 from tools.wheel_part import Unavailable
 
@@ -54,14 +54,6 @@ def test_module_and_options_exist(path, module, arguments, task):
 
 def test_there_is_something_to_look_at():
     assert {case[1] for case in CASES} >= {"win_service", "win_command", "win_powershell", "win_uri", "win_wait_for"}
-
-
-def test_what_does_not_exist_is_noticed():
-    assert "Unsupported" in complaint_about("win_service", {"name": "x", "stat": "stopped"})
-    assert "must be one of" in complaint_about("win_service", {"name": "x", "state": "halted"})
-    assert "missing" in complaint_about("win_service", {"state": "stopped"})
-    with pytest.raises(FileNotFoundError):
-        options_of("win_dance")
 
 
 @pytest.mark.parametrize(("path", "module", "arguments", "task"), CASES, ids=IDS)
