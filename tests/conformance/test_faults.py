@@ -19,6 +19,11 @@ CLOSED = (http.client.RemoteDisconnected, ConnectionResetError)
 
 
 @pytest.fixture
+def start(over_http):
+    return over_http
+
+
+@pytest.fixture
 def event(simulator):
     return simulator.add_event(type="Reboot", resources=["web-0"])["id"]
 

@@ -22,6 +22,11 @@ INSTANCE = "/metadata/instance?api-version=2021-02-01"
 
 
 @pytest.fixture
+def start(over_http):
+    return over_http
+
+
+@pytest.fixture
 def fleet(start):
     """VMs that go away with their events."""
     return start({"vms": VMS}, impact=True)

@@ -11,7 +11,6 @@ import re
 import pytest
 from helpers.simulator_process import ControlError
 
-pytestmark = pytest.mark.rest
 DAY = 86400
 POOL = {"groups": {"pool": {"kind": "scale_set"}}, "vms": [{"name": f"pool_{n}", "group": "pool"} for n in range(2)]}
 

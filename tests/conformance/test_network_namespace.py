@@ -28,6 +28,11 @@ pytestmark = [
 
 
 @pytest.fixture
+def start(over_http):
+    return over_http
+
+
+@pytest.fixture
 def namespaces():
     names = [f"simulator-{os.getpid()}-{number}" for number in range(2)]
     with contextlib.ExitStack() as stack:

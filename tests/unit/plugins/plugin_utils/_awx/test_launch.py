@@ -244,6 +244,3 @@ def test_what_was_made_is_compared():
         ({"extra_vars": "no JSON"}, "has None for a and not 'x'"),
     ):
         assert said in " ".join(launch_differences([wanted], [node], [{**made, **change}]))
-
-
-# The model of AWX's task manager: which nodes run, and when a workflow counts as failed.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pattern for AWX: its survey is about variables that there are, its environments hold what the collection needs."""
+"""The pattern for AWX: its survey asks for what playbooks take, its environments hold what the collection needs."""
 
 from __future__ import annotations
 
