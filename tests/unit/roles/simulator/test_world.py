@@ -116,13 +116,6 @@ def test_what_was_due_before_a_jump_does_not_count_as_its_change(simulator):
 # Approving.
 
 
-def test_several_events_at_once_whatever_their_case_and_an_unknown_one_does_no_harm(simulator):
-    first, second = add(simulator, id="Abc"), add(simulator, id="Def")
-    assert simulator.approve("web-1", "nobody", "aBC", "DEF").status == 200
-    assert [event["status"] for event in simulator.events()] == ["Started", "Started"]
-    assert [entry["approved"] for entry in simulator.log()] == [[first, second]]
-
-
 @pytest.mark.parametrize(("status", "approved"), [(299, True), (300, False), (404, False)])
 def test_or_the_whole_approval_is_refused_where_that_is_set(start, status, approved):
     simulator = start(unknown_event_status=status)
