@@ -73,20 +73,6 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
     assert list(tmp_path.glob("a-0.*")) == []
 
 
-def test_a_group_with_a_host_that_was_left_drained_gets_a_job_too(tmp_path, hosts, awx):
-    left = json.dumps({"maintenance_plan": {"drained": ["c-1"]}})
-    looked = fan_out(tmp_path, hosts, awx, "--check", "-e", left)
-    assert looked.code == 0, looked.output
-    assert "9 hosts: 3 jobs for 3 delivery groups with 9 hosts" in looked.output
-
-
-def test_groups_are_packed_where_there_are_too_many(tmp_path, hosts, awx):
-    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_jobs=1")
-    assert done.code == 0, done.output
-    (launched,) = awx.launches.workflow_jobs.values()
-    assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2,b-0,b-1,b-2"]
-
-
 def test_what_awx_would_replace_is_not_launched(tmp_path, hosts, awx, template):
     template["ask_limit_on_launch"] = False
     done = fan_out(tmp_path, hosts, awx, "-e", '{"maintenance_max_at_once": 5}')

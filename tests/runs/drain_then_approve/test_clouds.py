@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from helpers.ansible_run import run
 from helpers.fleet import RollFleet
 
 pytestmark = pytest.mark.rest
@@ -69,11 +68,3 @@ def test_a_whole_roll_in_a_cloud_that_lacks_the_newer_api_versions(older):
     # Each host has looked for it once.
     newest = [line["vm"] for line in older.simulator.log() if line["query"] == "api-version=2020-07-01"]
     assert sorted(newest) == ["web-0", "web-1"]
-
-
-@pytest.mark.parametrize("playbook", ["collect", "report"])
-def test_reading_there(older, playbook):
-    command = ["ansible-playbook", "-i", str(older.inventory()), f"maintenance.azure.{playbook}", *AUTO]
-    done = run(older.folder, command)
-    assert done.code == 0, done.output
-    assert done.of("Say what was found")["msg"][0] == "2 hosts: 0 with nothing planned, 2 with events, 0 unread"

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 
@@ -109,25 +108,6 @@ def test_a_plain_wave_takes_few_tasks(tmp_path):
     assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
     assert not [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
     assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
-
-
-@pytest.mark.rest
-def test_policies(fleet):
-    """The default for a short freeze, and rules of one's own, in one run."""
-    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
-    fleet.simulator.add_event(id="U", type="Reboot", source="User", resources=["web-1"], dwell=1)
-    fleet.simulator.add_event(id="P", type="Redeploy", resources=["web-2"], notice=864000)
-    rules = [
-        {"type": "Freeze", "shorter_than": 10, "action": "approve"},
-        {"source": "User", "action": "approve"},
-        {"due_after": "1d", "action": "ignore"},
-    ]
-    run = fleet.roll("-e", json.dumps({"maintenance_policy": rules}))
-    assert run.code == 0, run.output
-    assert (sorted(fleet.approvals()), fleet.notes()) == (["F", "U"], [])
-    assert "Left alone: Redeploy" in run.output
-    states = {host: outcome["state"] for host, outcome in fleet.summary(run)["hosts"].items()}
-    assert states == dict.fromkeys(["web-0", "web-3", "web-1"], "passed")
 
 
 def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):

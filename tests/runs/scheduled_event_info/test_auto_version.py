@@ -54,23 +54,3 @@ def test_the_version_is_found_remembered_and_told(tmp_path, simulator, way):
     # Down to the one that is there, and then that one at once.
     assert len(asked_versions(simulator)) == 7
     assert asked_versions(simulator)[-2:] == [FOUND, FOUND]
-
-
-def test_approving_and_waiting(tmp_path, simulator):
-    tasks = [
-        {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"api_version": "auto"}},
-        {
-            "name": "Wait",
-            "maintenance.azure.scheduled_event_wait": {"api_version": "auto", "event_ids": ["A1"], "until": "started"},
-        },
-    ]
-    outcome = run(tmp_path, simulator, *tasks, way="command")
-    assert outcome.code == 0, outcome.output
-    assert outcome.of("Approve")["approved"] == ["A1"]
-    assert outcome.of("Wait")["outcomes"] == {"A1": "Started"}
-    for task in ("Approve", "Wait"):
-        assert any(HIDDEN in str(warning) for warning in outcome.of(task)["warnings"])
-    posts = [line for line in simulator.log() if line["method"] == "POST"]
-    assert [(post["query"], post["approved"]) for post in posts] == [(f"api-version={FOUND}", ["A1"])]
-    # Looked for once.
-    assert asked_versions(simulator).count("2020-07-01") == 1

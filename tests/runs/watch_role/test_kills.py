@@ -88,26 +88,3 @@ def test_killed_at_any_moment(moment, tmp_path):
     for number in (1, 2):
         assert f"drain {number} ends" in lines
     assert lines[-1] == "restore 1 ends"
-
-
-@pytest.mark.parametrize("kind", ["Reboot", "Preempt"])
-@pytest.mark.parametrize("moment", range(0, MOMENTS, 3))
-def test_killed_in_a_drain_with_something_for_others(moment, kind, tmp_path):
-    deeds = tmp_path / "deeds"
-    balancer = {"number": 3, "kind": "load_balancer", "left": "step 3 (load_balancer) is done on lb1"}
-    with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as simulator:
-        steps = [noted(deeds, 1), noted(deeds, 2), balancer, noted(deeds, 4)]
-        with watched(tmp_path, simulator, "drain_and_approve", steps) as watcher:
-            simulator.add_event(id="A1", type=kind, resources=["web-0"], notice=900)
-            done_before = killed_at(watcher, moment)
-            wait_until(lambda: recorded_as_done(watcher, 4))
-            lines = deeds.read_text().splitlines()
-            if kind == "Reboot":
-                simulator.cancel("A1")
-                wait_until(lambda: not watcher.journal.exists())
-                assert deeds.read_text().splitlines()[-1] == "restore 1 ends"
-        assert [line for line in simulator.log() if line["method"] == "POST"] == []
-    for number in done_before:
-        assert lines.count(f"drain {number} begins") == 1
-    for number in (1, 2, 4):
-        assert f"drain {number} ends" in lines

@@ -55,13 +55,6 @@ def test_an_event_that_names_nobody_is_refused():
     assert "names no VM" in judgement.refused[0]["reason"]
 
 
-@pytest.mark.parametrize("allow", [True, False])
-def test_a_deletion_is_approved_by_its_own_vm_only(allow):
-    raw = raw_event("A", ["web-1"], kind="Terminate")
-    assert judge_events(events(raw), ["A"], "web-0", ["web-0", "web-1"], allow).refused[0]["id"] == "A"
-    assert judge_events(events(raw), ["A"], "web-1", ["web-0", "web-1"], allow).refused == []
-
-
 class Meddling(approval_model.ModelService):
     """A service whose document changes between the decision and the approval."""
 

@@ -51,42 +51,6 @@ def test_the_event_of_a_group_is_told_once_with_all_hosts_that_it_names():
     assert meta["received_at"].endswith("Z")
 
 
-def test_a_change_is_told_again_and_it_is_over_when_nobody_tells_of_it():
-    with RunningSource(**QUICK) as source:
-        watchers = Watchers(source.port)
-        for name in ("web-0", "web-1"):
-            watchers.tell(name, status(event("A", ("web-0", "web-1")), vm_name=name))
-        source.wait_for(lambda told: told["hosts"] == ["web-0", "web-1"])
-        started = event("A", ("web-0", "web-1"), status="Started", not_before=None)
-        watchers.tell("web-0", status(started, vm_name="web-0"))
-        watchers.tell("web-1", status(started, vm_name="web-1"))
-        assert source.wait_for(lambda told: told["state"] == "started")["deadline"] is None
-        watchers.tell("web-0", status(vm_name="web-0"))
-        watchers.tell("web-1", None)
-        time.sleep(1)
-        assert "over" not in [one["maintenance"]["state"] for one in source.told]
-        watchers.tell("web-1", status(vm_name="web-1"))
-        over = source.wait_for(lambda told: told["state"] == "over")
-    assert (over["event"]["id"], over["hosts"], over["drained"]) == ("A", ["web-0", "web-1"], False)
-
-
-def test_what_is_still_to_come_is_told_again():
-    with RunningSource(**{**QUICK, "remind": 0.5}) as source:
-        watchers = Watchers(source.port)
-        watchers.tell("web-0", status(event()))
-        assert source.wait_for(lambda told: told["attempt"] == 3)["state"] == "pending"
-        watchers.tell("web-0", status(drained=True))
-        left = source.wait_for(lambda told: told["drained"])
-        count = len(source.told)
-        source.wait_for(lambda told: told["drained"], after=count)
-        watchers.tell("web-0", status())
-        watchers.tell("web-1", status(event("B", ("web-1",))))
-        source.wait_for(lambda told: told["hosts"] == ["web-1"] and told["attempt"] == 3)
-        hosts = [one["maintenance"]["hosts"] for one in source.told]
-        assert ["web-0"] not in hosts[hosts.index(["web-1"]) :]
-    assert (left["state"], left["hosts"]) == ("over", ["web-0"])
-
-
 def test_who_has_no_secret_is_refused_with_a_line_in_the_log(caplog):
     with RunningSource(**QUICK) as source, caplog.at_level(logging.WARNING):
         good = Watchers(source.port)
