@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-
 import pytest
 from helpers.ansible_run import inventory, play
 from helpers.awx_double.server import AwxDouble
@@ -62,51 +59,3 @@ def test_mistakes_in_tasks_fail(awx, tmp_path):
     assert "not configured to prompt" in done.of("prompt that is not asked for")["msg"]
     assert "maintenance_hosts are not allowed" in done.of("answer that is not asked for")["msg"]
     assert "No such field: metod" in done.of("misspelt setting")["msg"]
-
-
-GOOD_QUESTION = {"question_name": "Q", "variable": "v", "type": "text", "required": True, "default": ""}
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("projects", {"name": "New", "scm_ulr": "x"}),
-        ("projects", {"name": "New", "scm_clean": "yes"}),
-        ("inventories", {"name": "New"}),
-        ("inventory_sources", {"name": "New", "inventory": 99}),
-        ("inventory_sources", {"name": "New", "inventory": 5, "source": "scm", "source_path": "x"}),
-        ("credentials", {"name": "New", "credential_type": 2, "inputs": {"user": "x"}}),
-        ("credential_types", {"name": "New", "kind": "cloud", "injectors": {"env": {"A": "{{ nothing }}"}}}),
-        ("schedules", {"name": "New", "unified_job_template": 6, "rrule": "FREQ=DAILY"}),
-        (
-            "job_templates/6/survey_spec",
-            {"name": "S", "description": "", "spec": [{**GOOD_QUESTION, "type": "choice"}]},
-        ),
-        (
-            "job_templates/6/survey_spec",
-            {"name": "S", "description": "", "spec": [{**GOOD_QUESTION, "requierd": True}]},
-        ),
-        ("job_templates/6/survey_spec", {"name": "S", "description": "", "spec": [GOOD_QUESTION, GOOD_QUESTION]}),
-        ("workflow_job_templates/7/success_nodes", {"id": 6}),
-        ("bulk/job_launch", {"jobs": [{"unified_job_template": 6, "limt": "web"}]}),
-        ("bulk/job_launch", {"jobs": [{"unified_job_template": 6}] * 101}),
-    ],
-)
-def test_mistakes_in_requests_are_refused(awx, path, body):
-    status, answer = ask(awx, path, body)
-    assert status in (400, 404), answer
-    assert awx.writes == []
-
-
-def test_what_is_right_is_accepted(awx):
-    assert ask(awx, "projects", {"name": "New", "scm_clean": True})[0] == 201
-    assert ask(awx, "job_templates/6/survey_spec", {"name": "S", "description": "", "spec": [GOOD_QUESTION]})[0] == 200
-    assert ask(awx, "bulk/job_launch", {"jobs": [{"unified_job_template": 6}]})[0] == 201
-
-
-def ask(awx, path, body):
-    connection = http.client.HTTPConnection(awx.environment["CONTROLLER_HOST"].removeprefix("http://"))
-    headers = {"Authorization": f"Bearer {awx.environment['CONTROLLER_OAUTH_TOKEN']}"}
-    connection.request("POST", f"/api/v2/{path}/", json.dumps(body), headers)
-    response = connection.getresponse()
-    return response.status, json.loads(response.read())

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import pytest
 from helpers import ROOT, ansible_run
@@ -173,18 +172,6 @@ def test_hostile_words_stay_words(pair, tmp_path):
     assert [pair.summary(run)["events"][event_id]["outcome"] for event_id in ids] == ["over", "over"]
     assert not trap.exists()
     assert "1337" not in run.output
-
-
-@pytest.mark.rest
-def test_an_event_that_needs_no_drain_does_not_hurry_the_drain_of_another(pair):
-    for kind, event_id, notice in (("Freeze", "F", 120), ("Reboot", "R", 900)):
-        pair.simulator.add_event(id=event_id, type=kind, resources=["web-0"], notice=notice, duration=5, dwell=1)
-    began = time.time()
-    run = pair.roll()
-    assert run.code == 0, run.output
-    assert sorted(pair.approvals()) == ["F", "R"]
-    drained = run.of("maintenance.azure.drain : Drain the host", "web-0")
-    assert drained["event_starts_at"] - began > 300
 
 
 def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair):

@@ -82,23 +82,6 @@ def test_waiting(tmp_path, simulator, goal, dwell):
     assert "(event A1). Giving up in 0:5" in words or "(event A1). Giving up in 1:00 min." in words
 
 
-def test_a_wait_survives_bad_readings(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=6)
-    simulator.fault(kind="empty_200", seconds=3, skip=3, method="GET")
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="finished", wait_timeout=60, timeout=2)
-    assert outcome.code == 0, outcome.output
-    assert simulator.event("A1")["status"] == "Finished"
-
-
-def test_a_wait_that_takes_too_long_says_what_was_seen_last(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=600)
-    result = approve(tmp_path, simulator, "--limit", "web_0", wait_for="finished", wait_timeout=3).of("Approve")
-    assert result["outcome"] == "failed"
-    assert (result["changed"], result["approved"]) == (True, ["A1"])
-    assert "Not finished within the wait_timeout of 3 s" in result["msg"]
-    assert "Reboot A1 is Started" in result["msg"]
-
-
 def test_somebody_has_approved_in_the_portal_and_the_event_still_waits(tmp_path, simulator):
     """Our approval is taken, and counts for nothing."""
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], notice=9000, approval_delay=600)

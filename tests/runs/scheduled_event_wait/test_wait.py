@@ -47,24 +47,6 @@ def test_an_event_starts_and_ends_by_itself(tmp_path, simulator, until, outcome)
 
 
 @pytest.mark.rest
-def test_a_service_that_is_down_at_first_is_waited_for(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web"], notice=2, dwell=2)
-    simulator.fault(kind="html", count=2, path="scheduledevents")
-    run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=60)
-    assert run.of("Wait")["outcomes"] == {"A1": "gone"}
-    assert simulator.event("A1")["status"] == "Finished"
-    assert "[web] does not answer, trying on:" in run.output
-
-
-@pytest.mark.rest
-def test_a_service_that_stays_down_is_never_the_end_of_an_event(tmp_path, simulator):
-    simulator.fault(kind="error_503")
-    run = wait(tmp_path, simulator, event_ids=["A1"], wait_timeout=4, timeout=2)
-    assert run.code == 2
-    assert "HTTP 503" in run.of("Wait")["msg"]
-
-
-@pytest.mark.rest
 def test_what_is_not_listed_is_over(tmp_path, simulator):
     assert wait(tmp_path, simulator, event_ids=["A1"]).of("Wait")["outcomes"] == {"A1": "gone"}
 

@@ -66,7 +66,6 @@ def test_windows_powershell_can_run_it(path: Path) -> None:
 
 
 SCRIPTS = ROOT / "roles" / "steps" / "files" / "windows"
-PROGRAMS = [*sorted(ROOT.glob("plugins/**/*.ps1")), *sorted(SCRIPTS.glob("*.ps1"))]
 PARSE = """
 $all = @{}
 foreach ($path in $args) {
@@ -108,10 +107,10 @@ def test_powershell_can_read_them(tmp_path):
         "-NonInteractive",
         "-File",
         str(program),
-        *map(str, PROGRAMS),
+        *map(str, FILES),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert json.loads(done.stdout) == {str(path): [] for path in PROGRAMS}
+    assert json.loads(done.stdout) == {str(path): [] for path in FILES}
 
 
 @needs_powershell
@@ -167,7 +166,6 @@ def test_an_entry_of_the_event_log(machine, run):
 
 
 TASKS = ROOT / "roles" / "steps" / "tasks" / "windows"
-CALLED_SCRIPTS = TASKS.parents[1] / "files" / "windows"
 TASK_FILES = sorted(TASKS.rglob("*.yml"))
 COLLECTION = "ansible.windows."
 
@@ -214,7 +212,7 @@ def test_what_may_hang_is_ended_on_the_host_too(path, module, arguments, task):
         assert task["poll"] > 0
 
 
-@pytest.mark.parametrize("path", sorted(CALLED_SCRIPTS.glob("*.ps1")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.ps1")), ids=lambda path: path.name)
 def test_scripts_take_what_they_are_given(path):
     named = re.search(r"param \((.*?)\)\n", path.read_text(encoding="utf-8"), re.DOTALL).group(1)
     takes = {name.lstrip("$") for name in re.findall(r"\$\w+", named)}
