@@ -68,16 +68,6 @@ def test_an_approval_that_hung_until_its_client_left_is_not_processed(simulator,
     assert not simulator.event(event)["approved"]
 
 
-@pytest.mark.parametrize(("kind", "is_processed"), [("drop", False), ("lost_answer", True)])
-def test_a_connection_is_closed_without_an_answer(simulator, event, kind, is_processed):
-    simulator.fault(kind=kind, count=1)
-    with pytest.raises(CLOSED):
-        simulator.approve("web-0", event)
-    assert simulator.event(event)["approved"] is is_processed
-    (entry,) = simulator.log()
-    assert (entry["fault"], entry["status"], entry["approved"]) == (kind, None, [event] if is_processed else [])
-
-
 def test_refuse_is_for_one_vm_or_all_and_ends_when_it_is_cleared_at_the_same_address(simulator):
     simulator.fault(kind="refuse", vm="web-0")
     assert simulator.read("web-1").status == 200

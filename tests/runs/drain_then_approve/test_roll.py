@@ -128,23 +128,6 @@ def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(pair):
     assert pair.simulator.event("S")["status"] == "Started"
 
 
-@pytest.mark.rest
-def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(pair):
-    pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
-    # The second event is created while the host of the first is drained.
-    second = {"id": "E1", "type": "Reboot", "resources": ["web-1"], "dwell": 1}
-    pair.host_vars["web-0"]["drain_steps"] = [
-        pair.noted_step("web-0"),
-        {"command": {"drain": pair.control_command("/events", second)}},
-    ]
-    run = pair.roll()
-    assert run.code == 0, run.output
-    assert pair.approvals() == ["E0", "E1"]
-    assert pair.summary(run)["hosts"]["web-1"]["pass"] == 2
-    pair.assert_one_domain_at_a_time()
-    pair.assert_back_to_normal()
-
-
 HOSTILE_WORDS = [
     "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}; touch TRAP #",
     # Other delimiters: no brace is needed then.
@@ -189,20 +172,6 @@ def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
     assert run.code == 2, run.output
     assert pair.summary(run)["left"]["failed"] == ["web-1"]
     assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())
-
-
-@pytest.mark.rest
-def test_the_counts_of_a_plan_are_numbers(pair):
-    """On every ansible-core, for later jobs."""
-    pair.event_per_domain()
-    run = pair.roll("--check")
-    assert run.code == 0, run.output
-    plan = pair.summary(run, "maintenance_plan")
-    assert plan.pop("deadline").startswith("20")
-    expected = {"to_do": True, "waves": 2, "hosts": 2, "events": 2, "restore_first": 0, "drained": [], "unknown": 0}
-    assert {name: (value, type(value)) for name, value in plan.items()} == {
-        name: (value, type(value)) for name, value in expected.items()
-    }
 
 
 def test_a_fleet_of_which_nothing_could_be_read_is_a_failure(pair):

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 
 import pytest
-from helpers.ansible_run import fleet_inventory, inventory, play, play_each, run
+from helpers.ansible_run import fleet_inventory, inventory, play, play_each
 from helpers.simulator_process import Simulator
 from helpers.sshd_process import SSHD, sshd
 
@@ -143,25 +142,6 @@ def test_query(tmp_path, hosts):
 
 
 @pytest.mark.rest
-def test_ad_hoc(tmp_path, hosts, simulator):
-    answer = run(
-        tmp_path,
-        [
-            "ansible",
-            "-i",
-            str(hosts),
-            "web_0",
-            "-m",
-            "maintenance.azure.scheduled_event_info",
-            "-a",
-            "endpoint={{ maintenance_endpoint }}",
-        ],
-    )
-    assert answer.code == 0
-    assert "web_0 | SUCCESS" in answer.output
-
-
-@pytest.mark.rest
 @pytest.mark.parametrize(
     ("keywords", "settings", "arguments"),
     [
@@ -192,19 +172,6 @@ def test_delegation_reads_the_host_that_is_delegated_to(tmp_path, simulator):
     result = play(tmp_path, inventory(tmp_path, own), task, arguments=("--limit", "web_0")).of("Read", "web_0")
     assert result["this_host"]["vm_name"] == "web_1"
     assert ids(result) == ["B2", "C3"]
-
-
-@pytest.mark.rest
-def test_the_structure_survives_as_a_fact_and_as_json(tmp_path, hosts):
-    outcome = play(
-        tmp_path,
-        hosts,
-        {**READ, "register": "reading"},
-        {"name": "Keep", "ansible.builtin.set_fact": {"maintenance_status": "{{ reading }}"}},
-        {"name": "Use", "ansible.builtin.debug": {"msg": "{{ maintenance_status.events | to_json }}"}},
-        arguments=("--limit", "web_0"),
-    )
-    assert [event["id"] for event in json.loads(outcome.of("Use")["msg"])] == ["A1", "C3"]
 
 
 HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{% for i in [1] %}x{% endfor %}{{ 7 * 191 }}"

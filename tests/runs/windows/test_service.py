@@ -90,12 +90,6 @@ def test_look_compare_and_send_are_one_call(tmp_path, simulator, windows):
     assert (methods[-3:], methods.count("POST")) == (["GET", "GET", "POST"], 1)
 
 
-@pytest.mark.parametrize("kind", ["error_503", "too_many_429"])
-def test_patience_is_the_same(tmp_path, simulator, windows, kind):
-    simulator.fault(kind=kind, count=2)
-    assert run_on(tmp_path, simulator, windows.host_vars, READ).of("Read")["pending"] is True
-
-
 def test_auto_does_not_guess(tmp_path, simulator, windows):
     auto = {"endpoint": "auto", "timeout": 1}
     result = run_on(

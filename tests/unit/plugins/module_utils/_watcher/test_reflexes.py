@@ -196,17 +196,6 @@ def test_an_approval_is_for_the_version_that_was_found(tmp_path):
     assert sum(line["status"] == 400 for line in log if line["path"].endswith("scheduledevents")) == 12
 
 
-def test_drain_alone_approves_nothing_and_a_cancelled_event_is_returned_from(simulator, host):
-    web = host(reflex=[{"type": "Reboot", "action": "drain"}])
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    wait_until(lambda: (web.journal() or {}).get("state") == "drained")
-    web.watcher.let_reflexes_look()
-    assert simulator.event("A1")["status"] == "Scheduled"
-    simulator.cancel("A1")
-    wait_until(lambda: web.journal() is None)
-    assert web.done() == ["drain a", "drain b", "restore b", "restore a"]
-
-
 def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_event(simulator, host):
     first, second = host("web-0"), host("web-1")
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=9000, dwell=9000)

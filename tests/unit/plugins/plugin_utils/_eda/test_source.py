@@ -291,14 +291,6 @@ def test_of_a_document_without_end_what_comes_first_is_told_and_the_source_goes_
     assert all(int(one[1:]) >= 200 for one in told)
 
 
-def test_the_status_of_a_large_group_is_taken():
-    names = tuple(f"a-rather-long-name-of-a-virtual-machine-{number:03}" for number in range(100))
-    large = [event(f"E{number}", names, 9000) for number in range(100)]
-    with RunningSource(**QUICK) as source:
-        assert Watchers(source.port).tell("web-0", status(*large)) == 204
-        source.wait_for(is_pending)
-
-
 def test_what_an_earlier_version_has_kept_does_not_end_the_source(tmp_path):
     kept = tmp_path / "state.json"
     with RunningSource(**QUICK, state_file=str(kept)) as source:
