@@ -82,24 +82,6 @@ def test_an_event_of_a_watched_and_an_unwatched_host_goes_through(tmp_path):
         fleet.assert_restored_only_after_the_end()
 
 
-def test_one_run_at_a_time_and_what_comes_up_during_a_run_is_in_the_next(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=3) as fleet:
-        with_marks(fleet, fleet.domain_of)
-        with (
-            Rulebook(tmp_path, fleet.inventory(), {"maintenance_secret": "s"}) as rulebook,
-            watched(fleet, rulebook.port, fleet.domain_of),
-        ):
-            rulebook.wait_until_it_listens()
-            fleet.event_of_domain("0")
-            rulebook.wait_for(lambda: fleet.count("drain", "web-0"))
-            fleet.event_of_domain("1")
-            fleet.event_of_domain("2")
-            rulebook.wait_for(lambda: len(fleet.simulator.events()) == 3 and all_over(fleet))
-        assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
-        fleet.assert_one_domain_at_a_time()
-        fleet.assert_nothing_approved_before_its_hosts_were_drained()
-
-
 def test_groups_go_side_by_side(tmp_path):
     """The run of one group is at a step that takes its time; that of the other, on all hosts too, is done meanwhile."""
     with RollFleet(tmp_path, hosts=2, domains=2, single_vms=True) as fleet:

@@ -59,7 +59,7 @@ def test_the_event_of_a_group_is_told_once_with_all_hosts_that_it_names():
     assert told["hosts"] == meta["hosts"] == ["web-0", "web-1"]
     assert (told["unwatched"], told["group"], told["reason"]) == (["vm-9"], "set-web", None)
     assert told["deadline"] == shared["not_before"] == told["event"]["not_before"]
-    assert 880 < told["seconds_left"] <= 900
+    assert 600 < told["seconds_left"] <= 900
     assert {**told["event"], "seconds_left": 0} == {**shared, "affects_this_host": None, "seconds_left": 0}
     assert meta["uuid"]
     assert meta["received_at"].endswith("Z")

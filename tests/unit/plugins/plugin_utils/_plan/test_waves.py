@@ -287,6 +287,7 @@ def test_no_hosts_no_waves():
         ("1%", 9, 1),
         ("100 %", 9, 9),
         ("9%", 0, 1),
+        ("50%", 198, 99),
     ],
 )
 def test_max_at_once(given, count, number):
