@@ -166,19 +166,6 @@ def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_si
     assert (silent["hosts"], silent["reason"]) == (["web-0"], "nothing heard")
 
 
-def test_a_host_that_is_left_drained_is_returned(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
-        fleet.event_of_domain("0", notice=9000)
-        fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-0") and fleet.drained_hosts())
-        fleet.simulator.cancel("E0")
-        given = {"maintenance_secret": "s", "maintenance_remind": 2}
-        with (
-            Rulebook(tmp_path, fleet.inventory(), given) as rulebook,
-            watched(fleet, rulebook.port, fleet.domain_of),
-        ):
-            rulebook.wait_for(lambda: fleet.count("restore", "web-0") and not fleet.drained_hosts())
-
-
 def test_what_a_vm_says_is_no_template(tmp_path, listener):
     """Neither for ansible-rulebook nor for the playbook that gets the event as an extra variable."""
     proof = tmp_path / "proof"

@@ -200,17 +200,6 @@ def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     assert fleet.approvals() == ["E0"]
 
 
-def test_a_windows_host_that_is_away_for_a_while(fleet):
-    """The answer to what was written is lost: the next run, or the next turn, goes on."""
-    fleet.event_of_domain("2")
-    fleet.windows["web-2"].machine.has_trouble(lose=1, **{"with": "replace"})
-    run = fleet.roll()
-    if run.code != 0:
-        run = fleet.roll()
-    assert_all_went_well(fleet, run)
-    assert fleet.approvals() == ["E2"]
-
-
 def test_a_windows_host_that_lies_is_not_approved(fleet):
     fleet.event_of_domain("0")
     fleet.windows["web-3"].machine.has_trouble(lie={"results": [{"count": 7, "uptime": 1.0}] * 9})

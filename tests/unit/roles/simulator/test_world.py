@@ -64,23 +64,6 @@ def test_what_is_due_during_the_first_call_is_in_its_answer(start):
     assert simulator.event(event)["started_by"] == "deadline"
 
 
-def test_events_show_later_still_and_the_state_is_up_to_date_also_when_nobody_reads(start):
-    simulator = start(first_call_seconds=60, events_after_seconds=100)
-    add(simulator)
-    assert simulator.document("web-0") == NOTHING
-    assert state_of(simulator) == ("switching on", 1)
-    simulator.time.go_on(99.5)
-    assert simulator.document("web-0") == NOTHING
-    simulator.time.go_on(0.5)
-    assert state_of(simulator) == ("on", 2)
-    document = simulator.document("web-0")
-    assert (document["DocumentIncarnation"], len(document["Events"])) == (2, 1)
-    simulator.time.go_on(DAY - 1)
-    assert state_of(simulator)[0] == "on"
-    simulator.time.go_on(1)
-    assert state_of(simulator) == ("off", 1)
-
-
 # Jumps of the clock: NotBefore of what waits moves, so the number does, once for each group and change.
 
 
@@ -137,16 +120,6 @@ def test_what_is_planned_or_over_or_of_another_group_is_unknown_and_what_has_sta
     simulator.finish(finished)
     given = [simulator.approve("web-0", event).status for event in (planned, cancelled, finished, other, started)]
     assert given == [404, 404, 404, 404, 200]
-
-
-def test_an_approval_keeps_the_service_on_and_does_not_switch_it_on(simulator):
-    simulator.approve("web-0", "x")
-    assert state_of(simulator)[0] == "off"
-    simulator.document("web-0")
-    for _time in range(2):
-        simulator.time.go_on(DAY - 1)
-        simulator.approve("web-0", "x")
-    assert state_of(simulator)[0] == "on"
 
 
 # Changes by hand.

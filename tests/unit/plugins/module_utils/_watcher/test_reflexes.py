@@ -93,19 +93,6 @@ class Host:
         new.rename(path)
 
 
-@pytest.fixture(scope="module")
-def shared_simulator():
-    vms = [{"name": "web-0", "group": "web"}, {"name": "web-1", "group": "web"}]
-    with Simulator({"vms": vms}, requests_per_second=0) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def simulator(shared_simulator):
-    shared_simulator.reset()
-    return shared_simulator
-
-
 @pytest.fixture
 def probe(tmp_path, simulator):
     """What makes the steps of the host of the test, before that is started."""
