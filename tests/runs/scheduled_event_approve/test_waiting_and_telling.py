@@ -164,11 +164,6 @@ def test_an_event_starts_and_ends_by_itself(tmp_path, one_vm, until, outcome):
 
 
 @pytest.mark.rest
-def test_what_is_not_listed_is_over(tmp_path, one_vm):
-    assert wait(tmp_path, one_vm, event_ids=["A1"]).of("Wait")["outcomes"] == {"A1": "gone"}
-
-
-@pytest.mark.rest
 def test_check_mode_reads_once(tmp_path, one_vm):
     one_vm.add_event(id="A1", type="Reboot", resources=["web"])
     run = wait(tmp_path, one_vm, "--check", event_ids=["A1"], wait_timeout=600)
