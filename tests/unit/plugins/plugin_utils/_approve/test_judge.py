@@ -126,8 +126,9 @@ def test_deletions_wait_for_each_other_and_for_nothing_else():
         event("P", "x", kind="Terminate", status="Planned"),
         event("E", "x", kind="Unheard-of"),
         event("a", "vm", kind="Terminate"),
+        event("0", "x", kind="Terminate"),
     ]
-    assert ids(convoy(mine, others)) == ["B"]
+    assert ids(convoy(mine, others)) == ["B", "0"]
     for kind in ("Reboot", "Unheard-of"):
         assert convoy({**mine, "type": kind}, others) == []
 

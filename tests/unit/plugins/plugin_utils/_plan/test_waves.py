@@ -320,8 +320,10 @@ def who_goes(fleet, limit=None):
     return [wave["hosts"] for wave in waves_of(fleet, limit)]
 
 
-def test_hosts_without_event_and_domain_go_one_by_one():
+def test_hosts_without_event_go_by_their_own_domain_or_one_by_one():
     assert who_goes({"a": {}, "b": {}, "c": {}}) == [["a"], ["b"], ["c"]]
+    own = {"a": {**host_in("0"), "maintenance_domain": "x"}, "b": host_in("0")}
+    assert who_goes(own) == [["a"], ["b"]]
 
 
 def test_a_wave_is_due_with_the_first_of_its_events():
