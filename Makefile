@@ -63,7 +63,7 @@ checks: .venv/docs .build/nox/made mirror ## lint, docs, importer and sanity, tw
 
 .PHONY: test-unit
 test-unit: .venv/test mirror ## Decisions by properties, the wire by real servers
-	$(PYTEST) -m "not rest" tests/unit $(ARGS)
+	$(PYTEST) -m "not rest" tests/unit tests/conformance $(ARGS)
 
 .PHONY: test-runs
 test-runs: .venv/test mirror ## One real run for each invariant, kill, module, plugin, role and playbook

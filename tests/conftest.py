@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 # For `ansible-test units`, which reads no settings of ours; hence the markers below, too.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -36,6 +37,9 @@ MARKERS = (
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    # Some values Hypothesis takes from the source of modules that are loaded, and which are depends on what ran before.
+    if config.getoption("--hypothesis-profile", None) != "random" and hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_report_header() -> str:

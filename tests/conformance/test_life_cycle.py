@@ -11,7 +11,6 @@ import re
 import pytest
 from helpers.simulator_process import ControlError
 
-pytestmark = pytest.mark.rest
 DAY = 86400
 POOL = {"groups": {"pool": {"kind": "scale_set"}}, "vms": [{"name": f"pool_{n}", "group": "pool"} for n in range(2)]}
 
@@ -138,7 +137,8 @@ def test_a_terminate_event_has_5_to_15_minutes_of_notice_documented(simulator):
 
 
 @pytest.mark.parametrize(
-    ("kind", "notice"), [("Freeze", 900), ("Reboot", 900), ("Redeploy", 600), ("Preempt", 30), ("Terminate", 300)]
+    ("kind", "notice"),
+    [("Freeze", 900), ("Reboot", 900), ("Redeploy", 600), ("Preempt", 30), ("Terminate", 300), ("Zap", 900)],
 )
 def test_the_notice_of_each_type_documented(simulator, kind, notice):
     created = simulator.event(add(simulator, type=kind))["times"]["created"]
@@ -164,6 +164,7 @@ def test_a_changed_not_before_shows_as_a_new_incarnation_inferred(simulator):
 
 
 LIVE_MIGRATION = "Virtual machine is being paused because of a memory-preserving Live Migration operation."
+FAILURE = "Virtual machine has encountered a failure."
 RESTARTED = "Virtual machine is going to be restarted as requested by authorized user."
 REDEPLOYED = "Virtual machine is going to be redeployed as requested by authorized user."
 
@@ -176,6 +177,7 @@ REDEPLOYED = "Virtual machine is going to be redeployed as requested by authoriz
         pytest.param({"scenario": "user_reboot"}, RESTARTED, "User", -1, id="restart by a user, documented"),
         pytest.param({"scenario": "user_redeploy"}, REDEPLOYED, "User", -1, id="redeployment by a user, observed"),
         pytest.param({"type": "Preempt"}, "", "Platform", -1, id="Spot, observed"),
+        pytest.param({"type": "Redeploy"}, FAILURE, "Platform", -1, id="a VM that has failed, observed"),
         pytest.param(
             {"type": "Freeze", "duration": 0, "description": "x"}, "x", "Platform", 0, id="no interruption, documented"
         ),

@@ -9,9 +9,8 @@ import email.utils
 import re
 
 import pytest
-from helpers.simulator_process import EVENTS_PATH, METADATA, Simulator
+from helpers.simulator_process import EVENTS_PATH, METADATA
 
-pytestmark = pytest.mark.rest
 EVENTS = f"{EVENTS_PATH}?api-version=2020-07-01"
 INSTANCE = "/metadata/instance?api-version=2021-02-01"
 PATHS = [EVENTS, INSTANCE, "/metadata/versions"]
@@ -30,10 +29,9 @@ FLEET = {
 }
 
 
-@pytest.fixture(scope="module")
-def fleet():
-    with Simulator(FLEET, requests_per_second=0) as simulator:
-        yield simulator
+@pytest.fixture
+def fleet(start):
+    return start(FLEET)
 
 
 def listed(simulator, version, vm="web-0"):

@@ -37,10 +37,6 @@ class Run:
         return {line["host"]: self.of(task, line["host"]) for line in self.results if line["task"] == task}
 
 
-# Before ansible-core 2.19 it is resolved for every task of a play.
-ENDPOINT = "{{ maintenance_endpoint | default(omit) }}"
-
-
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """What a user has who installed the collection, and nothing of the machine's own settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "RESULTS_"))}

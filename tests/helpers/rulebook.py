@@ -123,10 +123,8 @@ ANSWERED = {
 
 
 class RulebookController:
-    def __init__(self, template: str, simultaneous: bool = True) -> None:
+    def __init__(self, template: str) -> None:
         self.template = template
-        # Otherwise the second job of the template waits until the first has ended.
-        self.simultaneous = simultaneous
         self.launched: list[dict[str, Any]] = []
         # Jobs run until this is set.
         self.may_end = threading.Event()
@@ -151,8 +149,6 @@ class RulebookController:
 
     def job(self, number: int) -> dict[str, Any]:
         status = "successful" if self.may_end.is_set() else "running"
-        if status == "running" and number > 1 and not self.simultaneous:
-            status = "pending"
         return {"id": number, "status": status, "artifacts": {}, "created": "2026-11-16T00:00:00Z"}
 
     @property
@@ -163,7 +159,7 @@ class RulebookController:
             "name": self.template,
             "summary_fields": {"organization": {"name": "Default"}},
             "related": {"launch": "/api/v2/job_templates/7/launch/"},
-            "allow_simultaneous": self.simultaneous,
+            "allow_simultaneous": True,
             **ANSWERED,
         }
 

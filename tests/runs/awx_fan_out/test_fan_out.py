@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One job for each delivery group that has something to do, launched in AWX, never two for one group."""
+"""What is launched in AWX: a job for each group with something to do, never two for one; a workflow for a reason."""
 
 from __future__ import annotations
 
@@ -10,8 +10,51 @@ import sys
 import time
 
 import pytest
+from helpers import ROOT
 from helpers.ansible_run import run
+from helpers.awx_double.server import AwxDouble
+from helpers.fleet import RollFleet
 from helpers.other_collections import collections_path
+
+PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
+QUESTION = {"type": "text", "required": True, "min": 1}
+ASKED = {
+    "maintenance_hosts": "all",
+    "maintenance_max_at_once": "100%",
+    "maintenance_drain_profile": "own",
+    "maintenance_fan_out_id": None,
+    "maintenance_fan_out_keepers": None,
+}
+
+
+@pytest.fixture
+def awx():
+    with AwxDouble(PROJECT) as double:
+        project = double.store.add("projects", {"name": "P", "organization": 1})
+        questions = [{"variable": name, "default": default, **QUESTION} for name, default in ASKED.items()]
+        double.store.add(
+            "job_templates",
+            {
+                "name": "Azure maintenance: roll one group",
+                "project": project["id"],
+                "playbook": "playbooks/drain_then_approve.yml",
+                "job_type": "run",
+                "allow_simultaneous": True,
+                "ask_limit_on_launch": True,
+                "survey_enabled": True,
+                "survey_spec": {"spec": questions},
+            },
+        )
+        # Nobody is a superuser who does not have to be.
+        double.launches.superuser = False
+        double.launches.member_of = [1, 99]
+        yield double
+
+
+@pytest.fixture
+def template(awx):
+    return awx.store.named("job_templates", "Azure maintenance: roll one group")
+
 
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 
@@ -73,20 +116,6 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
     assert list(tmp_path.glob("a-0.*")) == []
 
 
-def test_a_group_with_a_host_that_was_left_drained_gets_a_job_too(tmp_path, hosts, awx):
-    left = json.dumps({"maintenance_plan": {"drained": ["c-1"]}})
-    looked = fan_out(tmp_path, hosts, awx, "--check", "-e", left)
-    assert looked.code == 0, looked.output
-    assert "9 hosts: 3 jobs for 3 delivery groups with 9 hosts" in looked.output
-
-
-def test_groups_are_packed_where_there_are_too_many(tmp_path, hosts, awx):
-    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_jobs=1")
-    assert done.code == 0, done.output
-    (launched,) = awx.launches.workflow_jobs.values()
-    assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2,b-0,b-1,b-2"]
-
-
 def test_what_awx_would_replace_is_not_launched(tmp_path, hosts, awx, template):
     template["ask_limit_on_launch"] = False
     done = fan_out(tmp_path, hosts, awx, "-e", '{"maintenance_max_at_once": 5}')
@@ -127,3 +156,108 @@ def test_a_job_that_fails_is_a_failure_and_the_lease_is_given_back(tmp_path, hos
     assert "did not end well; its output says why." in said[1]
     awx.launches.jobs_fail = False
     assert fan_out(tmp_path, hosts, awx).code == 0
+
+
+# A busy machine may be late to renew what is to be renewed once a minute.
+LONG_LEASE = ("-e", "__maintenance_lease_seconds=900")
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with RollFleet(tmp_path, hosts=3, domains=2) as built:
+        for host in built.domain_of:
+            built.host_vars[host] = {
+                "maintenance_delivery_group": "web",
+                "maintenance_fan_out_path": str(tmp_path / f"{host}.word"),
+            }
+        yield built
+
+
+def test_a_job_without_a_word_ends_and_touches_nothing(fleet):
+    fleet.event_per_domain()
+    done = fleet.roll("-e", "maintenance_fan_out_id=nobody", "-e", "maintenance_fan_out_keepers=web-0,web-1,web-2")
+    assert done.code == 2
+    said = done.of("Begin only with the word of the job that fans out")["msg"]
+    assert said.startswith("The job that fans out has left no word for nobody on web-0,web-1,web-2.")
+    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
+
+
+def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, tmp_path):
+    fleet.event_per_domain()
+    inventory = fleet.inventory()
+    path = collections_path()
+    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "facts")}
+    more = {"ANSIBLE_COLLECTIONS_PATH": path, "ANSIBLE_PIPELINING": "1", **cache, **awx.environment}
+
+    def playbook(name, *arguments, folder=tmp_path):
+        return run(
+            folder, ["ansible-playbook", "-i", str(inventory), f"maintenance.azure.{name}", *arguments], 300, **more
+        )
+
+    outputs = []
+
+    def job(made):
+        folder = tmp_path / f"job-{made['id']}"
+        folder.mkdir()
+        (folder / "vars.json").write_text(made["extra_vars"])
+        done = playbook("drain_then_approve", "--limit", made["limit"], "-e", "@vars.json", *LONG_LEASE, folder=folder)
+        outputs.append(done.output)
+        return done.code == 0
+
+    awx.launches.run = job
+    collected = playbook("collect")
+    assert collected.code == 0, collected.output
+    done = playbook("awx_fan_out", *LONG_LEASE)
+    assert done.code == 0, done.output + "".join(outputs)
+    assert "All 1 jobs ended well." in done.output
+    assert sorted(fleet.approvals()) == ["E0", "E1"]
+    fleet.assert_nothing_approved_before_its_hosts_were_drained()
+    fleet.assert_one_domain_at_a_time()
+    fleet.assert_back_to_normal()
+
+
+def test_the_workflow_is_launched_once_and_only_for_a_reason(tmp_path):
+    asked = [{"variable": name, **QUESTION} for name in ("maintenance_hosts", "maintenance_max_at_once")]
+    with AwxDouble(PROJECT) as awx, RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+        awx.store.add("organizations", {"name": "Second"})
+        for organization in (1, awx.store.named("organizations", "Second")["id"]):
+            awx.store.add(
+                "workflow_job_templates",
+                {
+                    "name": "W",
+                    "organization": organization,
+                    "survey_enabled": True,
+                    "ask_variables_on_launch": False,
+                    **dict.fromkeys(("ask_inventory_on_launch", "ask_limit_on_launch"), False),
+                    "survey_spec": {"spec": asked},
+                },
+            )
+        given = {
+            "maintenance_look_workflow": "W",
+            "maintenance_look_organization": "Second",
+            "maintenance_hosts": "all",
+            "maintenance_max_at_once": "50%",
+        }
+
+        def look():
+            command = ["ansible-playbook", "-i", str(fleet.inventory()), "maintenance.azure.awx_look"]
+            more = {"ANSIBLE_COLLECTIONS_PATH": collections_path(), **awx.environment}
+            done = run(tmp_path, [*command, "-e", json.dumps(given)], 300, **more)
+            assert done.code == 0, done.output
+            return done
+
+        assert "Nothing to do, so nobody is asked." in look().output
+        assert awx.launches.workflow_jobs == {}
+
+        fleet.event_per_domain()
+        look()
+        assert len(awx.launches.workflow_jobs) == 1
+        launched = next(iter(awx.launches.workflow_jobs.values()))
+        assert json.loads(launched["extra_vars"]) == {"maintenance_hosts": "all", "maintenance_max_at_once": "50%"}
+        second = awx.store.kinds["workflow_job_templates"][launched["unified_job_template"]]
+        assert second["organization"] != 1
+        assert (fleet.notes(), fleet.approvals()) == ([], [])
+
+        again = look()
+        assert f"the workflow is under way for it: workflow job {launched['id']}" in again.output
+        assert len(awx.launches.workflow_jobs) == 1

@@ -100,35 +100,6 @@ def test_the_service_is_asked_only_when_that_is_allowed(tmp_path, simulator, hos
 
 
 @pytest.mark.rest
-def test_domains_that_are_known_from_before_count(tmp_path, simulator, host_vars):
-    """From the fact cache, say."""
-    hosts = fleet_inventory(tmp_path, simulator, maintenance_domain="a", **host_vars)
-    found = check(tmp_path, hosts, settings=with_units(host_vars))
-    told = found.of("the fleet", "a Reboot of every host")
-    assert told["verdict"] == "doubtful"
-    assert "all go down at once" in told["seen"]
-
-
-@pytest.mark.rest
-def test_check_mode_writes_no_report(tmp_path, simulator, host_vars):
-    hosts = fleet_inventory(tmp_path, simulator, **host_vars)
-    report = tmp_path / "check.json"
-    command = [
-        "ansible-playbook",
-        "-i",
-        str(hosts),
-        "maintenance.azure.check",
-        "--check",
-        "-e",
-        f"check_report={report}",
-    ]
-    done = run(tmp_path, command, **with_units(host_vars))
-    assert done.code == 0, done.output
-    assert "The fleet is ready, with doubts" in done.output
-    assert not report.exists()
-
-
-@pytest.mark.rest
 def test_a_report_that_can_not_be_written_is_told(tmp_path):
     hosts = inventory(tmp_path, {"a": {}})
     command = [

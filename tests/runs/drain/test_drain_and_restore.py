@@ -9,12 +9,10 @@ import json
 import os
 import socket
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import leaves_nothing
 from helpers.ansible_run import inventory, play
 
 EVENT = {
@@ -102,135 +100,6 @@ def on_path(units):
 def counted(run, host, *tasks):
     mine = [line for line in run.results if line["host"] == host]
     return [line for line in mine if not tasks or line["task"].split(" : ")[-1] in tasks]
-
-
-@pytest.mark.rest
-def test_every_kind(tmp_path, haproxy, nginx, units, listener):
-    write_files(tmp_path)
-    upstream_before = nginx.upstream.read_text()
-    units.set(nginx="active", worker="inactive")
-    probe = tmp_path / "healthy"
-    probe.write_text("yes\n")
-    probe.chmod(0o640)
-    reload_nginx = [*nginx.command, "-s", "reload"]
-    steps = [
-        {
-            "log": {
-                "message": "draining for {{ maintenance_event.type }}: {{ maintenance_event.description }}",
-                "restore_message": "back",
-                "webhook": {"url": listener.url + "/hook", "required": True},
-            }
-        },
-        {
-            "load_balancer": {
-                "haproxy": {
-                    "backend": "web",
-                    "server": "{{ inventory_hostname }}",
-                    "socket": haproxy.socket,
-                    "host": "lb1",
-                }
-            }
-        },
-        {
-            "load_balancer": {
-                "nginx": {
-                    "upstream_file": str(nginx.upstream),
-                    "server": "{{ address }}",
-                    "host": "lb1",
-                    "test_command": [*nginx.command, "-t"],
-                    "reload_command": reload_nginx,
-                }
-            }
-        },
-        {"ring": {"path": str(tmp_path) + "/{{ inventory_hostname }}.ring"}},
-        {"tasks": {"drain": "mine.yml", "restore": "mine_back.yml"}},
-        {"command": {"drain": ["touch", "{{ drain_journal }}.{{ maintenance_event.description | replace('/', '') }}"]}},
-        {"command": {"drain": "touch {{ drain_journal }}.left", "restore": "rm {{ drain_journal }}.left"}},
-        {
-            "checkpoint": {
-                "command": ["touch", "{{ drain_journal }}.saved"],
-                "restore": ["rm", "{{ drain_journal }}.saved"],
-            }
-        },
-    ]
-    alone = [
-        *steps,
-        {"load_balancer": {"probe_file": {"path": str(probe), "wait": 1}}},
-        {"connections": {"ports": [haproxy.port], "timeout": 20}},
-        {"failover": {"command": "touch {{ drain_journal }}.over", "restore_command": "rm {{ drain_journal }}.over",
-                      "check": "test -e {{ drain_journal }}.over"}},
-        {"failover": {"patroni": {"url": listener.url, "switch_back": True}}},
-        {"services": {"names": ["nginx", "worker"]}},
-    ]  # fmt: skip
-    hosts = {
-        "web_0": {"drain_steps": alone, "address": "127.0.0.1:8001"},
-        "web_1": {"drain_steps": steps, "address": "127.0.0.1:8002"},
-        "web_2": {"drain_steps": steps, "address": "127.0.0.1:8003"},
-        "lb1": {},
-    }
-    book = fleet(tmp_path, hosts)
-    (tmp_path / "status.json").write_text(json.dumps(status_with(EVENT)))
-    client = socket.create_connection(("127.0.0.1", haproxy.port))
-    threading.Timer(3, client.close).start()
-    common = {"hosts": "all:!lb1", "PATH": on_path(units)}
-
-    drained = play(tmp_path, book, READ, DRAIN, SHOW, DRAIN, **common)
-    assert drained.code == 0, drained.output
-    assert haproxy.states() == {"web_0": "drain", "web_1": "drain", "web_2": "maint"}
-    assert nginx.upstream.read_text().splitlines()[1:5] == [
-        "    # server 127.0.0.1:8001 was here",
-        "    server 127.0.0.1:8001   weight=5  max_fails=2 down;",
-        "    server 127.0.0.1:8002 down;",
-        "    server 127.0.0.1:8003 down;",
-    ]
-    assert units.states() == {"nginx": "inactive", "worker": "inactive"}
-    assert not probe.exists()
-    assert listener.leader == "web_9"
-    texts = [body["text"] for body in listener.bodies if "text" in body]
-    assert texts == [f"draining for Reboot: {EVENT['description']}"] * 3
-    assert not list(tmp_path.rglob("trap"))
-    for host in ("web_0", "web_1", "web_2"):
-        journal = journal_of(tmp_path, host)
-        assert journal["state"] == "drained"
-        assert {step["status"] for step in journal["steps"]} == {"done"}
-        assert [event["id"] for event in journal["events"]] == ["A1"]
-        assert (tmp_path / f"{host}.ring").read_text() == "Reboot"
-        assert (tmp_path / host / "journal.json.mine").read_text() == "A1"
-        result = drained.of("Show", host)["msg"][0]
-        assert result["state"] == "drained"
-        assert len(result["steps"]) == len(hosts[host]["drain_steps"])
-        assert result["boot_id"] == journal["boot_id"]
-    # The second drain in that run found all done, and did nothing.
-    first, second = counted(drained, "web_0", "Drain the host")
-    assert (first["result"]["changed"], second["result"]["changed"]) == (True, False)
-    assert (second["result"]["done"], second["result"]["work"]) == ([], [])
-    assert len(units.calls()) == 1
-
-    # Hosts with different things to do each go through their own in order.
-    for host in ("web_0", "web_1", "web_2"):
-        begun = [step["started_at"] for step in journal_of(tmp_path, host)["steps"]]
-        assert begun == sorted(begun)
-
-    restored = play(tmp_path, book, RESTORE, SHOW, RESTORE, **common)
-    assert restored.code == 0, restored.output
-    assert haproxy.states() == {"web_0": "ready", "web_1": "ready", "web_2": "maint"}
-    assert nginx.upstream.read_text() == upstream_before
-    assert units.states() == {"nginx": "active", "worker": "inactive"}
-    assert (probe.read_text(), probe.stat().st_mode & 0o777) == ("yes\n", 0o640)
-    assert listener.leader == "web_0"
-    assert [body["text"] for body in listener.bodies if "text" in body][3:] == ["back"] * 3
-    for host in ("web_0", "web_1", "web_2"):
-        assert journal_of(tmp_path, host) is None
-        last = journal_of(tmp_path, host, "journal.last.json")
-        undone = [step for step in last["steps"] if not leaves_nothing(step["kind"], step["arguments"])]
-        ended = [step["ended_at"] for step in undone]
-        assert (last["state"], ended) == ("restored", sorted(ended, reverse=True))
-        left = [
-            path.name for path in (tmp_path / host).iterdir() if path.suffix in (".mine", ".left", ".saved", ".over")
-        ]
-        assert left == []
-        assert not (tmp_path / f"{host}.ring").exists()
-        assert restored.of("Show", host)["msg"][1]["state"] == "restored"
 
 
 @pytest.mark.rest

@@ -118,26 +118,3 @@ def test_restore_undoes_what_was_done_and_begun(tmp_path, killed, units):
     assert log(tmp_path) in (["1", "2", "-2", "-1"], ["1", "2", "3", "-3", "-2", "-1"])
     assert units.states() == {"web": "active", "idle": "inactive"}
     assert run.of("Show")["msg"]["state"] == "restored"
-
-
-@pytest.mark.rest
-def test_a_drain_goes_on_where_it_was_killed(tmp_path, killed, units):
-    threading.Thread(target=go_when_somebody_waits, args=(tmp_path,), daemon=True).start()
-    run = killed(DRAIN)
-    assert run.code == 0, run.output
-    assert log(tmp_path) == ["1", "2", "3"]
-    assert journal(tmp_path)["state"] == "drained"
-    # The state that was found the first time counts.
-    assert journal(tmp_path)["steps"][1]["before"]["running"] == ["web"]
-
-    unhealthy = killed(RESTORE, restore_health=[{"service": "idle", "timeout": 1}])
-    assert unhealthy.code == 2
-    assert "is returned to service but not healthy: The service idle is inactive" in unhealthy.output
-    assert journal(tmp_path)["state"] == "restoring"
-    assert units.states()["web"] == "active"
-
-    healthy = killed(RESTORE, SHOW, restore_health=[{"service": "web"}, {"command": "true"}])
-    assert healthy.code == 0, healthy.output
-    assert journal(tmp_path) is None
-    assert log(tmp_path) == ["1", "2", "3", "-3", "-2", "-1"]
-    assert [check["ok"] for check in healthy.of("Show")["msg"]["health"]] == [True, True]

@@ -1,13 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A roll against Azure's habits, slow to begin with and away while its VMs are, and in a cloud that lacks versions."""
+"""A run in odd surroundings: a slow service, VMs that go away, no newer api-versions, nodes of a cluster."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from helpers.ansible_run import run
 from helpers.fleet import RollFleet
+from helpers.kubernetes_double import Cluster, kubeconfig, served
+from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
 
@@ -71,9 +74,63 @@ def test_a_whole_roll_in_a_cloud_that_lacks_the_newer_api_versions(older):
     assert sorted(newest) == ["web-0", "web-1"]
 
 
-@pytest.mark.parametrize("playbook", ["collect", "report"])
-def test_reading_there(older, playbook):
-    command = ["ansible-playbook", "-i", str(older.inventory()), f"maintenance.azure.{playbook}", *AUTO]
-    done = run(older.folder, command)
-    assert done.code == 0, done.output
-    assert done.of("Say what was found")["msg"][0] == "2 hosts: 0 with nothing planned, 2 with events, 0 unread"
+DRAINED = "maintenance.azure/drained"
+
+
+@pytest.fixture
+def with_nodes(tmp_path):
+    with RollFleet(tmp_path, hosts=2, domains=2) as built:
+        for host in built.domain_of:
+            step = {"node": "{{ inventory_hostname }}", "kubeconfig": f"{tmp_path}/kubeconfig", "timeout": 5}
+            built.host_vars[host]["drain_steps"] = [{"kubernetes": step}]
+        yield built
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    double = Cluster(dict.fromkeys(("web-0", "web-1"), False))
+    with served(double.answer) as address:
+        (tmp_path / "kubeconfig").write_text(kubeconfig(address))
+        yield double
+
+
+def rolled(with_nodes):
+    return with_nodes.roll(ANSIBLE_COLLECTIONS_PATH=collections_path())
+
+
+def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
+    with_nodes.simulator.add_event(id="E0", type="Redeploy", resources=["web-0"], notice=900, dwell=0)
+    # Somebody stops the run when the node is drained, and the disk is gone.
+    with_nodes.host_vars["web-0"]["drain_steps"].append({"command": {"drain": "/bin/false"}})
+    with_nodes.host_vars["web-0"]["maintenance_on_failed_drain"] = "leave"
+    run = rolled(with_nodes)
+    assert run.code == 2, run.output
+    assert cluster.nodes["web-0"]["unschedulable"]
+    assert cluster.labels["web-0"] == {DRAINED: "true"}
+    assert json.loads(cluster.annotations["web-0"][DRAINED])["types"] == ["Redeploy"]
+    with_nodes.journal("web-0").unlink()
+    with_nodes.simulator.cancel("E0")
+    del with_nodes.host_vars["web-0"]["drain_steps"][1]
+
+    run = rolled(with_nodes)
+    assert run.code == 0, run.output
+    assert not cluster.nodes["web-0"]["unschedulable"]
+    assert (cluster.annotations["web-0"], cluster.labels["web-0"]) == ({}, {})
+
+
+def test_who_needs_a_cluster_that_can_not_be_asked_is_not_drained(with_nodes, tmp_path):
+    (tmp_path / "kubeconfig").write_text(kubeconfig("http://127.0.0.1:9"))
+    with_nodes.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=900)
+    run = rolled(with_nodes)
+    assert run.code == 2
+    assert "can't be asked for its records" in " ".join(run.output.split())
+    assert (with_nodes.approvals(), with_nodes.drained_hosts()) == ([], [])
+
+
+def test_a_node_that_is_drained_for_a_host_that_is_gone_is_told(with_nodes, cluster):
+    cluster.labels["web-1"][DRAINED] = "true"
+    cluster.annotations["web-1"][DRAINED] = json.dumps({"host": "old-7", "run_id": "r", "events": ["E"], "before": {}})
+    run = rolled(with_nodes)
+    said = " ".join(run.output.split())
+    assert "remembers that something is drained there for old-7" in said
+    assert f"kubectl annotate node web-1 {DRAINED}-" in said

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import time
 
 import pytest
 from helpers import ROOT, ansible_run
@@ -111,25 +109,6 @@ def test_a_plain_wave_takes_few_tasks(tmp_path):
     assert len(results) - 3 * len(TASKS_OF_A_HOST) == TASKS_DONE_ONCE
 
 
-@pytest.mark.rest
-def test_policies(fleet):
-    """The default for a short freeze, and rules of one's own, in one run."""
-    fleet.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0", "web-3"], dwell=1)
-    fleet.simulator.add_event(id="U", type="Reboot", source="User", resources=["web-1"], dwell=1)
-    fleet.simulator.add_event(id="P", type="Redeploy", resources=["web-2"], notice=864000)
-    rules = [
-        {"type": "Freeze", "shorter_than": 10, "action": "approve"},
-        {"source": "User", "action": "approve"},
-        {"due_after": "1d", "action": "ignore"},
-    ]
-    run = fleet.roll("-e", json.dumps({"maintenance_policy": rules}))
-    assert run.code == 0, run.output
-    assert (sorted(fleet.approvals()), fleet.notes()) == (["F", "U"], [])
-    assert "Left alone: Redeploy" in run.output
-    states = {host: outcome["state"] for host, outcome in fleet.summary(run)["hosts"].items()}
-    assert states == dict.fromkeys(["web-0", "web-3", "web-1"], "passed")
-
-
 def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):
     pair.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0"], dwell=1)
     pair.simulator.add_event(id="L", type="Freeze", duration=30, resources=["web-1"], dwell=1)
@@ -147,23 +126,6 @@ def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(pair):
     assert pair.summary(run)["hosts"]["web-0"]["state"] == "vanished"
     # It was approved, and nobody has waited for its end.
     assert pair.simulator.event("S")["status"] == "Started"
-
-
-@pytest.mark.rest
-def test_an_event_that_comes_up_during_the_run_is_taken_in_a_further_pass(pair):
-    pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
-    # The second event is created while the host of the first is drained.
-    second = {"id": "E1", "type": "Reboot", "resources": ["web-1"], "dwell": 1}
-    pair.host_vars["web-0"]["drain_steps"] = [
-        pair.noted_step("web-0"),
-        {"command": {"drain": pair.control_command("/events", second)}},
-    ]
-    run = pair.roll()
-    assert run.code == 0, run.output
-    assert pair.approvals() == ["E0", "E1"]
-    assert pair.summary(run)["hosts"]["web-1"]["pass"] == 2
-    pair.assert_one_domain_at_a_time()
-    pair.assert_back_to_normal()
 
 
 HOSTILE_WORDS = [
@@ -195,18 +157,6 @@ def test_hostile_words_stay_words(pair, tmp_path):
     assert "1337" not in run.output
 
 
-@pytest.mark.rest
-def test_an_event_that_needs_no_drain_does_not_hurry_the_drain_of_another(pair):
-    for kind, event_id, notice in (("Freeze", "F", 120), ("Reboot", "R", 900)):
-        pair.simulator.add_event(id=event_id, type=kind, resources=["web-0"], notice=notice, duration=5, dwell=1)
-    began = time.time()
-    run = pair.roll()
-    assert run.code == 0, run.output
-    assert sorted(pair.approvals()) == ["F", "R"]
-    drained = run.of("maintenance.azure.drain : Drain the host", "web-0")
-    assert drained["event_starts_at"] - began > 300
-
-
 def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair):
     pair.event_per_domain()
     run = pair.roll("-e", "approve_wait_timeout=30m")
@@ -222,20 +172,6 @@ def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
     assert run.code == 2, run.output
     assert pair.summary(run)["left"]["failed"] == ["web-1"]
     assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())
-
-
-@pytest.mark.rest
-def test_the_counts_of_a_plan_are_numbers(pair):
-    """On every ansible-core, for later jobs."""
-    pair.event_per_domain()
-    run = pair.roll("--check")
-    assert run.code == 0, run.output
-    plan = pair.summary(run, "maintenance_plan")
-    assert plan.pop("deadline").startswith("20")
-    expected = {"to_do": True, "waves": 2, "hosts": 2, "events": 2, "restore_first": 0, "drained": [], "unknown": 0}
-    assert {name: (value, type(value)) for name, value in plan.items()} == {
-        name: (value, type(value)) for name, value in expected.items()
-    }
 
 
 def test_a_fleet_of_which_nothing_could_be_read_is_a_failure(pair):

@@ -128,45 +128,6 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.assert_back_to_normal()
 
 
-@pytest.mark.rest
-def test_two_that_the_inventory_does_not_tell_apart_are_both_refused(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=600)
-    fleet.host_vars["web-0"]["maintenance_vm_name"] = "web-0"
-    with Liar(fleet, "other-0", "web-0") as lies:
-        lies.add_event(id="E0", type="Reboot", resources=["web-0"], group="lies", notice=600)
-        fleet.host_vars["other-0"]["maintenance_vm_name"] = "web-0"
-        run = fleet.roll()
-    assert (run.code, fleet.approvals(), fleet.notes()) == (2, [], [])
-    said = told(run)
-    assert "other-0 and web-0 claim to be one VM, web-0, and the inventory does not say which" in said
-
-
-@pytest.mark.rest
-def test_an_event_of_two_declared_groups_is_refused_by_name(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], notice=600)
-    fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
-    for host in ("web-0", "web-1", "web-2"):
-        fleet.host_vars[host]["maintenance_delivery_group"] = "blue"
-    fleet.host_vars["web-3"]["maintenance_delivery_group"] = "green"
-    run = fleet.roll()
-    assert (run.code, fleet.approvals()) == (2, ["E1"])
-    assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
-    said = told(run)
-    assert "names hosts of 2 delivery groups: web-0 of blue and web-3 of green" in said
-
-
-@pytest.mark.rest
-def test_what_a_named_host_makes_of_an_event_does_not_replace_what_the_others_see(fleet):
-    """A host that the event really names, and that calls it a Freeze of a second, so that nobody would be drained."""
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
-    with Liar(fleet, "web-3", "web-3") as lies:
-        lies.add_event(id="E0", type="Freeze", duration=1, resources=["web-0", "web-3"], group="lies", notice=600)
-        # By its own word the event of web-3 is never over.
-        fleet.roll("-e", "approve_wait_timeout=10")
-    assert all(fleet.count("drain", host) for host in ("web-0", "web-3"))
-    fleet.assert_nothing_approved_before_its_hosts_were_drained()
-
-
 # What a host or a lock host writes into its own files about others.
 
 

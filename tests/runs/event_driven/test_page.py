@@ -34,9 +34,6 @@ BLOCKS = re.findall(r"^```(yaml|console)\n(.*?)^```", PAGE, re.MULTILINE | re.DO
 COMMANDS = [line for language, text in BLOCKS if language == "console" for line in text.splitlines()]
 WATCH = next(text for language, text in BLOCKS if language == "yaml" and text.startswith("# watch.yml\n"))
 
-# Files of the system that this machine is to be spared.
-INSTALLED_ELSEWHERE = ("unit", "reflex_unit", "reflex_path", "logrotate")
-
 
 class Reader:
     """Somebody at a terminal, with a home of his own and a fleet that is all on this machine."""

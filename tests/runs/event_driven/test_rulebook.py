@@ -82,24 +82,6 @@ def test_an_event_of_a_watched_and_an_unwatched_host_goes_through(tmp_path):
         fleet.assert_restored_only_after_the_end()
 
 
-def test_one_run_at_a_time_and_what_comes_up_during_a_run_is_in_the_next(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=3) as fleet:
-        with_marks(fleet, fleet.domain_of)
-        with (
-            Rulebook(tmp_path, fleet.inventory(), {"maintenance_secret": "s"}) as rulebook,
-            watched(fleet, rulebook.port, fleet.domain_of),
-        ):
-            rulebook.wait_until_it_listens()
-            fleet.event_of_domain("0")
-            rulebook.wait_for(lambda: fleet.count("drain", "web-0"))
-            fleet.event_of_domain("1")
-            fleet.event_of_domain("2")
-            rulebook.wait_for(lambda: len(fleet.simulator.events()) == 3 and all_over(fleet))
-        assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
-        fleet.assert_one_domain_at_a_time()
-        fleet.assert_nothing_approved_before_its_hosts_were_drained()
-
-
 def test_groups_go_side_by_side(tmp_path):
     """The run of one group is at a step that takes its time; that of the other, on all hosts too, is done meanwhile."""
     with RollFleet(tmp_path, hosts=2, domains=2, single_vms=True) as fleet:
@@ -184,19 +166,6 @@ def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_si
     assert (silent["hosts"], silent["reason"]) == (["web-0"], "nothing heard")
 
 
-def test_a_host_that_is_left_drained_is_returned(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
-        fleet.event_of_domain("0", notice=9000)
-        fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-0") and fleet.drained_hosts())
-        fleet.simulator.cancel("E0")
-        given = {"maintenance_secret": "s", "maintenance_remind": 2}
-        with (
-            Rulebook(tmp_path, fleet.inventory(), given) as rulebook,
-            watched(fleet, rulebook.port, fleet.domain_of),
-        ):
-            rulebook.wait_for(lambda: fleet.count("restore", "web-0") and not fleet.drained_hosts())
-
-
 def test_what_a_vm_says_is_no_template(tmp_path, listener):
     """Neither for ansible-rulebook nor for the playbook that gets the event as an extra variable."""
     proof = tmp_path / "proof"
@@ -244,28 +213,6 @@ def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path, list
             controller.may_end.set()
             rulebook.wait_for(lambda: len(controller.launched) > 2)
     assert all(job == {"limit": "all", "extra_vars": {"maintenance_hosts": "all"}} for job in controller.launched)
-
-
-def test_a_template_that_runs_one_job_at_a_time_has_the_job_of_another_group_in_its_queue(tmp_path):
-    """Nothing is lost by that, and the rules do not wait; with awx_setup_simultaneous both are at work."""
-    template = "Azure maintenance: drain then approve"
-    for simultaneous, second in ((False, "pending"), (True, "running")):
-        folder = tmp_path / second
-        folder.mkdir()
-        with (
-            RulebookController(template, simultaneous) as controller,
-            RollFleet(folder, hosts=1, domains=1) as fleet,
-        ):
-            options = ("--controller-url", controller.url, "--controller-token", "t")
-            book, given = "maintenance.azure.drain_then_approve_awx", {"maintenance_secret": "s"}
-            with Rulebook(folder, fleet.inventory(), given, book, options, **QUICK_POLLS) as rulebook:
-                rulebook.wait_until_it_listens()
-                watchers = Watchers(rulebook.port)
-                for name in ("a", "b"):
-                    known = status(event(name.upper(), (f"web-{name}",)), vm_name=f"web-{name}", scale_set=name)
-                    assert watchers.tell(f"web-{name}", known) == 204
-                rulebook.wait_for(lambda controller=controller: len(controller.launched) == 2)
-                assert [controller.job(number)["status"] for number in (1, 2)] == ["running", second]
 
 
 def test_behind_an_event_stream_a_group_gets_one_job_for_all_its_notices(tmp_path):

@@ -1,14 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host refuses what comes too late, or after somebody else, whatever the run believes."""
+"""What a host refuses, whatever the run believes; and an approval: all its hosts are marked, or nothing is sent."""
 
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
 from helpers import transports as ways
 from helpers.ansible_run import play
 
@@ -160,3 +163,143 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
     assert 1000 < worked_on_for("maintenance.azure.steps : During restore") <= 1500
     assert run.of("After")["journal"] is None
     assert [path.name for path in (tmp_path / "web").iterdir()] == ["journal.last.json"]
+
+
+STEPS_OF_APPROVING = [{"command": {"drain": ["true"], "restore": ["true"]}}]
+ROLE = "maintenance.azure.approve : "
+MARKS = [{"event": "A1", "hosts": ["web", "db"], "at": 5.0}]
+
+
+def read(name, **more):
+    options = {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}", **more}
+    return {"name": name, "maintenance.azure._host_state": options, "register": "maintenance_status"}
+
+
+FIRST = read("First")
+AGAIN = read("Again", this_host="{{ maintenance_status.this_host }}")
+DRAIN = {
+    "name": "Drain",
+    "ansible.builtin.include_role": {"name": "maintenance.azure.drain"},
+    "vars": {"drain_run_id": "r1", "drain_fence": FENCE},
+}
+RESTORE = {
+    "name": "Restore",
+    "ansible.builtin.include_role": {"name": "maintenance.azure.restore"},
+    "vars": {"restore_run_id": "r1", "restore_fence": {"owner": "r1"}},
+}
+
+
+def approve(ids=("A1",), undrained=(), **more):
+    return {
+        "name": "Approve all",
+        "ansible.builtin.include_role": {"name": "maintenance.azure.approve"},
+        "vars": {
+            "approve_ids": list(ids),
+            "approve_undrained_ids": list(undrained),
+            "approve_marks": MARKS,
+            "approve_drained": ["web", "db"],
+            "approve_run_id": "r1",
+            "approve_journal": "{{ drain_journal }}",
+            "approve_fence": {**FENCE, "scheduled": True},
+            "approve_wait_timeout": 60,
+            **more,
+        },
+    }
+
+
+def run_all(fleet, *tasks, **more):
+    return play(fleet.folder, fleet.inventory(), *tasks, vars={"drain_steps": STEPS_OF_APPROVING}, **more)
+
+
+def posts(fleet):
+    return [line["approved"] for line in fleet.simulator.log() if line["method"] == "POST" and line["status"] == 200]
+
+
+def test_a_whole_roll_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
+    look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
+    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), look, RESTORE, {**AGAIN, "name": "Last"}]
+    run = run_all(fleet, *tasks)
+    assert run.code == 0, run.output
+    assert posts(fleet) == [["A1"]]
+    assert run.of(ROLE + "Approve the event", "web")["results"][0]["leaders"] == {"A1": "web"}
+    assert fleet.requests("web") == ["GET"] * 6 + ["POST", "GET"]
+    assert fleet.requests("db") == ["GET"] * 7
+    for host in ("web", "db"):
+        marked = run.of("Look", host)["journal"]
+        assert (marked["run_id"], marked["marks"][0]["event"], marked["state"]) == ("r1", "A1", "drained")
+        assert run.of("Last", host)["journal"] is None
+
+
+@pytest.mark.rest
+def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(fleet):
+    places = {host: fleet.folder / f"watch-{host}" for host in ("web", "db")}
+    for place in places.values():
+        place.mkdir()
+    folder = f"{fleet.folder}/watch-{{{{ inventory_hostname }}}}"
+    away = {"name": "Away", "ansible.builtin.command": {"argv": ["mv", f"{folder}/run.json", f"{folder}/drained.json"]}}
+    tasks = [FIRST, DRAIN, away, AGAIN, approve(approve_wait_ids=[])]
+    steps = {"drain_steps": STEPS_OF_APPROVING, "watch_status_file": f"{folder}/status.json"}
+    run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps)
+    assert run.code == 0, run.output
+    assert {json.loads((place / "drained.json").read_text())["run_id"] for place in places.values()} == {"r1"}
+    # The one that has sent it.
+    assert [host for host, place in places.items() if (place / "run.json").exists()] == ["web"]
+    assert json.loads((places["web"] / "run.json").read_text())["until"] > time.time()
+
+
+def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
+    """Another run is at work on db."""
+    other = {
+        "name": "Other",
+        "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}", "state": "take_over", "run_id": "r2"},
+        "when": "inventory_hostname == 'db'",
+    }
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
+    assert posts(fleet) == []
+    sent = run.of(ROLE + "Approve the event", "web")["results"][0]
+    assert "could not be written into the journal of db" in sent["refused"][0]["reason"]
+    # web has marked itself before it knew.
+    assert fleet.journal("web")["marks"] == []
+    outcome = run.of(ROLE + "Wait until the event is over", "web")
+    assert (outcome["over"], outcome["unsent"]) == (False, ["A1"])
+
+
+@pytest.mark.rest
+def test_an_event_that_needs_no_drain_is_marked_too(fleet):
+    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",), approve_wait_ids=[]))
+    assert run.code == 0, run.output
+    assert posts(fleet) == [["A1"]]
+    for host in ("web", "db"):
+        assert (fleet.journal(host)["state"], fleet.journal(host)["marks"][0]["event"]) == ("marked", "A1")
+
+
+def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
+    old = {**FENCE, "seconds": "{{ maintenance_status.host_clock.seconds - 41 }}", "scheduled": True}
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_fence=old), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
+    assert posts(fleet) == []
+    assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("place", ["web", "home"])
+def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
+    """Also by a path of the host's own, which is expanded there."""
+    path = fleet.folder / place / "journal.json"
+    path.parent.mkdir(exist_ok=True)
+    JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
+    at_work = AtWork(path)
+    at_work.say("r1", 1)
+    options = {"event_ids": ["A1"], "endpoint": "{{ maintenance_endpoint }}", "wait_timeout": 3, "run_id": "r1"}
+    options["journal"] = "~/journal.json" if place == "home" else "{{ drain_journal }}"
+    wait = {"name": "Wait", "maintenance.azure.scheduled_event_wait": options, "ignore_errors": True}
+    said = Path(at_work.path).stat().st_mtime_ns
+    play(fleet.folder, fleet.inventory(), wait, hosts="web")
+    assert Path(at_work.path).stat().st_mtime_ns > said
+    # Not for another run, and not for one that never said so.
+    at_work.say("r2", 1)
+    said = Path(at_work.path).stat().st_mtime_ns
+    play(fleet.folder, fleet.inventory(), wait, hosts="web")
+    assert Path(at_work.path).stat().st_mtime_ns == said
+    assert json.loads(path.read_text())["run_id"] == "r1"

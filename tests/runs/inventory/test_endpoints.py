@@ -74,22 +74,6 @@ def test_one_endpoint_tells_about_its_whole_delivery_group(place, fleet):
 
 
 @pytest.mark.rest
-def test_every_way_to_look_at_it(place, fleet):
-    place.hosts(webs()).config(endpoints=[fleet.endpoint("web-0")])
-    graph = place.run("ansible-inventory", "--graph").output
-    assert "|--@maintenance_type_reboot:\n  |  |--web-1\n  |  |--web-2\n" in graph
-    in_yaml = place.run("ansible-inventory", "--list", "--yaml", "--export").output
-    assert "maintenance_started:\n      hosts:\n        web-2:" in in_yaml
-    limited = place.run("ansible", "all", "--limit", "maintenance_pending:!maintenance_started", "--list-hosts").output
-    assert [line.strip() for line in limited.splitlines()] == ["hosts (1):", "web-1"]
-    pinged = place.run("ansible", "maintenance_type_reboot", "-m", "ansible.builtin.ping").output
-    assert sorted(line for line in pinged.splitlines() if "|" in line) == [
-        "web-1 | SUCCESS => {",
-        "web-2 | SUCCESS => {",
-    ]
-
-
-@pytest.mark.rest
 def test_one_answer_per_delivery_group_and_the_next_host_if_the_first_fails(place, fleet):
     fleet.fault(vm="web-0", kind="html")
     lines = [f"{vm} maintenance_endpoint={fleet.endpoint(vm)}" for vm in sorted(fleet.endpoints)]
@@ -156,22 +140,3 @@ def test_the_cache_keeps_answers_and_not_deadlines(place, fleet):
     (place.folder / "book.json").write_text(json.dumps([{"hosts": "all", "gather_facts": False}]))
     place.run("ansible-playbook", "--flush-cache", "--list-hosts", "book.json")
     assert reads(fleet) == ["web-0", "web-0"]
-
-
-HIDDEN = "answers api-version 2017-08-01 and no newer one, which never shows Preempt and Terminate events"
-
-
-@pytest.mark.rest
-def test_in_a_cloud_that_lacks_the_newer_api_versions(place):
-    vms = {"vms": [{"name": f"web-{n}", "group": "web"} for n in range(2)]}
-    with Simulator(vms, api_versions=["2017-03-01", "2017-08-01"], requests_per_second=0) as old:
-        old.add_event(type="Reboot", resources=["web-1"], notice=9000)
-        place.hosts({vm: {"maintenance_endpoint": url} for vm, url in old.endpoints.items()})
-        unread = place.list()
-        assert (unread.hosts("unknown"), "HTTP 400" in unread.said) == (["web-0", "web-1"], True)
-        found = place.list(api_version="auto")
-        assert found.states() == {"pending": ["web-1"], "started": [], "clear": ["web-0"], "unknown": []}, found.said
-        # Once, however many endpoints there are; and not of a version that the user has chosen.
-        assert found.said.count(HIDDEN) == 1
-        named = place.list(api_version="2017-03-01")
-        assert (named.hosts("pending"), HIDDEN in named.said) == (["web-1"], False)

@@ -112,15 +112,6 @@ def test_without_reading_anything(tmp_path, simulator):
 
 
 @pytest.mark.rest
-def test_check_mode_writes_nothing(tmp_path, simulator):
-    inventory = ansible_run.fleet_inventory(tmp_path, simulator)
-    run = report(tmp_path, inventory, "--check")
-    assert run.code == 0, run.output
-    assert run.of("Write the page and the data")["counts"]["clear"] == 3
-    assert not (tmp_path / "maintenance-report.html").exists()
-
-
-@pytest.mark.rest
 @pytest.mark.parametrize(
     ("options", "part"),
     [

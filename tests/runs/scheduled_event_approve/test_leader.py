@@ -132,20 +132,6 @@ def test_names_me_and_a_vm_that_is_not_drained(tmp_path, simulator):
     assert (outcome.code, posts(simulator)) == (2, [])
 
 
-@pytest.mark.rest
-def test_thirty_hosts_ten_events_and_ten_forks_are_one_request_for_each_leader(tmp_path):
-    names = [f"web_{number:02}" for number in range(30)]
-    with Simulator({"vms": [{"name": name, "group": "web"} for name in names]}) as simulator:
-        for number in range(10):
-            simulator.add_event(id=f"E{number}", type="Reboot", resources=names[number * 3 : number * 3 + 3], dwell=600)
-        outcome = play(tmp_path, hosts(tmp_path, simulator), TASK, arguments=("--forks", "10"))
-        sent = posts(simulator)
-    assert outcome.code == 0, outcome.output
-    assert sorted(event for _vm, approved in sent for event in approved) == [f"E{number}" for number in range(10)]
-    assert len(sent) == len(dict(sent)) == 10
-    assert sum(result["changed"] for result in outcome.everywhere("Approve").values()) == 10
-
-
 @pytest.mark.skipif(SSHD is None, reason="no sshd on this machine: install openssh-server")
 @pytest.mark.parametrize(
     ("arrives", "cut_off"),

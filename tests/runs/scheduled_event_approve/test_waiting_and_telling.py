@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check mode, diff, waiting, and what the user is told."""
+"""Check mode, diff, waiting for one's own approval and for events that nobody approves, and what the user is told."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 from helpers.ansible_run import fleet_inventory, play, play_each
 from helpers.simulator_process import Simulator
 from helpers.waiting import wait_until
-
-pytestmark = pytest.mark.rest
 
 FLEET = {
     "vms": [{"name": "web_0", "group": "web"}, {"name": "web_1", "group": "web"}],
@@ -36,6 +34,7 @@ def posts(simulator):
     return [line for line in simulator.log() if line["method"] == "POST" and line["status"] != 429]
 
 
+@pytest.mark.rest
 def test_check_mode_predicts_and_sends_nothing(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0", "web_1"])
     simulator.add_event(id="B2", type="Reboot", resources=["web_0", "stranger"], group="web")
@@ -55,6 +54,7 @@ def test_check_mode_predicts_and_sends_nothing(tmp_path, simulator):
     assert "A1: Scheduled, approved\n" in predicted.of("Approve", sender)["diff"]["after"]
 
 
+@pytest.mark.rest
 def test_a_second_run_changes_nothing_and_says_so(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=600)
     assert approve(tmp_path, simulator).of("Approve", "web_0")["changed"]
@@ -70,6 +70,7 @@ def test_a_second_run_changes_nothing_and_says_so(tmp_path, simulator):
 
 
 # What is waited for stays as it is afterwards, however slow the machine is.
+@pytest.mark.rest
 @pytest.mark.parametrize(("goal", "dwell"), [("started", 600), ("finished", 2)])
 def test_waiting(tmp_path, simulator, goal, dwell):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], approval_delay=2, dwell=dwell)
@@ -82,23 +83,7 @@ def test_waiting(tmp_path, simulator, goal, dwell):
     assert "(event A1). Giving up in 0:5" in words or "(event A1). Giving up in 1:00 min." in words
 
 
-def test_a_wait_survives_bad_readings(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=6)
-    simulator.fault(kind="empty_200", seconds=3, skip=3, method="GET")
-    outcome = approve(tmp_path, simulator, "--limit", "web_0", wait_for="finished", wait_timeout=60, timeout=2)
-    assert outcome.code == 0, outcome.output
-    assert simulator.event("A1")["status"] == "Finished"
-
-
-def test_a_wait_that_takes_too_long_says_what_was_seen_last(tmp_path, simulator):
-    simulator.add_event(id="A1", type="Reboot", resources=["web_0"], dwell=600)
-    result = approve(tmp_path, simulator, "--limit", "web_0", wait_for="finished", wait_timeout=3).of("Approve")
-    assert result["outcome"] == "failed"
-    assert (result["changed"], result["approved"]) == (True, ["A1"])
-    assert "Not finished within the wait_timeout of 3 s" in result["msg"]
-    assert "Reboot A1 is Started" in result["msg"]
-
-
+@pytest.mark.rest
 def test_somebody_has_approved_in_the_portal_and_the_event_still_waits(tmp_path, simulator):
     """Our approval is taken, and counts for nothing."""
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"], notice=9000, approval_delay=600)
@@ -127,6 +112,7 @@ BAD_INPUT = [
 ]
 
 
+@pytest.mark.rest
 def test_bad_input(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0"])
     cases = [options for options, _part in BAD_INPUT]
@@ -142,3 +128,58 @@ def test_bad_input(tmp_path, simulator):
         assert part in outcome.of(str(options))["msg"]
     assert posts(simulator) == []
     assert "Traceback" not in outcome.output
+
+
+@pytest.fixture
+def one_vm():
+    with Simulator({"vms": [{"name": "web"}]}) as fleet:
+        yield fleet
+
+
+def wait(folder, one_vm, *arguments, **options):
+    task = {"name": "Wait", "maintenance.azure.scheduled_event_wait": options}
+    return play(folder, fleet_inventory(folder, one_vm), task, arguments=arguments)
+
+
+def start_when_it_was_seen(one_vm, event_id):
+    """Azure starts it by itself, some readings later."""
+    wait_until(lambda: sum(line["path"].endswith("/scheduledevents") for line in one_vm.log()) >= 3)
+    one_vm.start(event_id)
+
+
+@pytest.mark.parametrize(
+    ("until", "outcome"), [pytest.param("started", "Started", marks=pytest.mark.rest), ("finished", "gone")]
+)
+def test_an_event_starts_and_ends_by_itself(tmp_path, one_vm, until, outcome):
+    one_vm.add_event(id="A1", type="Reboot", resources=["web"], notice=600, dwell=4)
+    starter = threading.Thread(target=start_when_it_was_seen, args=(one_vm, "A1"))
+    starter.start()
+    run = wait(tmp_path, one_vm, event_ids=["a1"], until=until, wait_timeout=300)
+    starter.join()
+    result = run.of("Wait")
+    assert (run.code, result["changed"], result["outcomes"]) == (0, False, {"a1": outcome})
+    assert [line for line in one_vm.log() if line["method"] == "POST"] == []
+    assert "Waiting until it" in run.output
+    assert "Reboot of web is scheduled, due in " in " ".join(run.output.split())
+
+
+@pytest.mark.rest
+def test_check_mode_reads_once(tmp_path, one_vm):
+    one_vm.add_event(id="A1", type="Reboot", resources=["web"])
+    run = wait(tmp_path, one_vm, "--check", event_ids=["A1"], wait_timeout=600)
+    assert (run.code, run.of("Wait")["outcomes"]) == (0, {"A1": "Scheduled"})
+
+
+@pytest.mark.rest
+def test_bad_input_for_a_wait(tmp_path, one_vm):
+    cases = [
+        ({"event_ids": ["A"], "until": "gone"}, "must be one of: started, finished"),
+        ({"event_ids": ["A"], "wait_timeout": 0}, "wait_timeout must be at least 1 second"),
+        ({"event_ids": [""]}, "event_ids holds an empty id"),
+        ({}, "event_ids"),
+    ]
+    hosts = fleet_inventory(tmp_path, one_vm)
+    run = play_each(tmp_path, hosts, "maintenance.azure.scheduled_event_wait", [options for options, _part in cases])
+    for options, part in cases:
+        assert run.of(str(options))["outcome"] == "failed"
+        assert part in run.of(str(options))["msg"]

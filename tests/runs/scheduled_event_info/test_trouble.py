@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service in trouble: what does not pass is said, and no trouble is ever "no events"."""
+"""A service in trouble or without newer versions: what does not pass is said, and no trouble is ever "no events"."""
 
 from __future__ import annotations
 
@@ -179,3 +179,47 @@ def test_the_real_address_is_the_default(tmp_path):
     task = {"name": "Read", "maintenance.azure.scheduled_event_info": {"timeout": 1}}
     outcome = play(tmp_path, inventory(tmp_path, {"web": {}}), task, module_defaults={})
     assert "GET http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01" in outcome.of("Read")["msg"]
+
+
+INFO = "maintenance.azure.scheduled_event_info"
+FOUND = "2017-08-01"
+HIDDEN = (
+    f"The metadata service answers api-version {FOUND} and no newer one, which never shows Preempt and Terminate events"
+)
+
+
+@pytest.fixture
+def older():
+    with Simulator({"vms": [{"name": "web"}]}, api_versions=["2017-03-01", FOUND], requests_per_second=0) as fleet:
+        fleet.add_event(id="A1", type="Reboot", resources=["web"], notice=9000)
+        fleet.add_event(id="P1", type="Preempt", resources=["web"], notice=9000)
+        yield fleet
+
+
+def run(folder, older, *tasks, way=ways.ANY):
+    hosts = fleet_inventory(folder, older, **ways.host_vars(folder, way))
+    return play(folder, hosts, *tasks, **ways.play_keywords(folder, way))
+
+
+def read(name, **options):
+    return {"name": name, INFO: {"api_version": "auto", **options}, "ignore_errors": True}
+
+
+def asked_versions(older):
+    return [line["query"].partition("=")[2] for line in older.log() if line["path"].endswith("/scheduledevents")]
+
+
+@pytest.mark.parametrize("way", ways.TO_THE_SERVICE)
+def test_the_version_is_found_remembered_and_told(tmp_path, older, way):
+    outcome = run(tmp_path, older, read("Read"), read("Read again", affecting="any"), way=way)
+    assert outcome.code == 0, outcome.output
+    for task in ("Read", "Read again"):
+        result = outcome.of(task)
+        assert [event["id"] for event in result["events"]] == ["A1"]
+        assert result["api_version"] == FOUND
+        assert any(HIDDEN in str(warning) for warning in result["warnings"])
+    assert outcome.of("Read")["this_host"]["vm_name"] == "web"
+    assert HIDDEN in " ".join(outcome.output.split())
+    # Down to the one that is there, and then that one at once.
+    assert len(asked_versions(older)) == 7
+    assert asked_versions(older)[-2:] == [FOUND, FOUND]

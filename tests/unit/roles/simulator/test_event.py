@@ -20,7 +20,6 @@ VERSIONS = ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01"
 MAINTENANCE = "Host server is undergoing maintenance."
 MIGRATION = "Virtual machine is being paused because of a memory-preserving Live Migration operation."
 FAILURE = "Virtual machine has encountered a failure."
-BY_A_USER = "Virtual machine is going to be %s as requested by authorized user."
 
 
 @pytest.fixture
@@ -118,34 +117,6 @@ def test_what_may_not(event, sentence):
     assert problem(**event) == sentence
 
 
-@pytest.mark.parametrize(
-    ("kind", "notice", "duration", "since"),
-    [
-        ("Freeze", 900, 5, 0), ("Reboot", 900, -1, 0), ("Redeploy", 600, -1, 0), ("Preempt", 30, -1, 2),
-        ("Terminate", 300, -1, 3), ("Evict", 900, -1, 0), ("Zap", 900, -1, 0), ("A", 900, -1, 0),
-    ],
-)  # fmt: skip
-def test_the_notice_the_duration_and_the_first_version_of_each_type(kind, notice, duration, since):
-    event = scheduled(type=kind)
-    assert (event.notice, event.duration) == (notice, duration)
-    assert [version for version in VERSIONS if event.is_shown_to(version)] == VERSIONS[since:]
-    given = an_event(type=kind, notice=0, duration=0)
-    assert (given.notice, given.duration) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "source", "description"),
-    [
-        ("Freeze", "Platform", MAINTENANCE), ("Reboot", "Platform", MAINTENANCE), ("Redeploy", "Platform", FAILURE),
-        ("Reboot", "User", BY_A_USER % "restarted"), ("Redeploy", "User", BY_A_USER % "redeployed"),
-        ("Preempt", "Platform", ""), ("Freeze", "User", ""),
-    ],
-)  # fmt: skip
-def test_the_description_of_each_type_and_source(kind, source, description):
-    assert an_event(type=kind, source=source).description == description
-    assert an_event(type=kind, source=source, description="x").description == "x"
-
-
 def test_what_is_filled_in():
     event = an_event()
     assert (event.source, event.dwell, event.late, event.approval_delay) == ("Platform", 600, 0, 0)
@@ -238,32 +209,6 @@ def test_when_it_starts_without_approval_and_stops_to_hold_others_back(approved_
 
 
 # Its document.
-
-
-def test_the_document_of_the_newest_version_and_the_number_of_fields_of_each(clock):
-    event = scheduled(id="A", duration=7)
-    assert list(event.document("2020-07-01", clock).items()) == [
-        ("EventId", "A"),
-        ("EventStatus", "Scheduled"),
-        ("EventType", "Reboot"),
-        ("ResourceType", "VirtualMachine"),
-        ("Resources", ["web-0"]),
-        ("NotBefore", "Fri, 15 Jan 2027 08:01:30 GMT"),
-        ("Description", MAINTENANCE),
-        ("EventSource", "Platform"),
-        ("DurationInSeconds", 7),
-    ]
-    assert [len(event.document(version, clock)) for version in VERSIONS] == [6, 6, 6, 6, 7, 8, 9]
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [*((kind, "_web-0") for kind in ("availability_set", "scale_set", "standalone", None)), ("cloud_service", "web-0")],
-)
-def test_names_in_the_preview(clock, kind, name):
-    event = scheduled(scope=types.SimpleNamespace(name="x", group=kind and types.SimpleNamespace(kind=kind)))
-    assert event.document("2017-03-01", clock)["Resources"] == [name]
-    assert [event.document(version, clock)["Resources"] for version in VERSIONS[1:]] == [["web-0"]] * 6
 
 
 @pytest.mark.parametrize(

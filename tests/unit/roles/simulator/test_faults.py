@@ -82,16 +82,6 @@ def test_for_one_vm_one_method_and_one_path_and_others_are_not_counted(simulator
     assert [simulator.approve("web-1", "x").status for _time in range(3)] == [200, 500, 200]
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [("instance", [200, 500, 200]), ("versions", [200, 200, 500]), ("scheduledevents", [500, 200, 200])],
-)
-def test_for_one_path(simulator, path, expected):
-    simulator.fault(kind="error_500", path=path)
-    asked = ("/metadata/scheduledevents?api-version=2020-07-01", INSTANCE, "/metadata/versions")
-    assert [simulator.ask("web-0", one).status for one in asked] == expected
-
-
 def test_numbers_count_on(simulator):
     assert [simulator.fault(kind="drop")["id"] for _time in range(3)] == [1, 2, 3]
     simulator.call("DELETE", "/faults/2")

@@ -294,28 +294,6 @@ def test_domains_are_counted_through(kind, fault, update):
     assert "".join(vm.compute["platformUpdateDomain"] for vm in made) == update
 
 
-@pytest.mark.parametrize(
-    ("number", "host"), [(0, "000000"), (9, "000009"), (10, "00000a"), (35, "00000z"), (36, "000010"), (1296, "000100")]
-)
-def test_a_vm_of_a_uniform_scale_set(number, host):
-    about = compute({"name": f"pool_{number}", "group": "g"}, g={"kind": "scale_set", "name": "pool"})
-    assert about["osProfile"]["computerName"] == f"pool{host}"
-    assert about["resourceId"].endswith(f"Compute/virtualMachineScaleSets/pool/virtualMachines/{number}")
-    assert (about["vmScaleSetName"], about["virtualMachineScaleSet"]["id"]) == ("pool", "")
-    assert about["placementGroupId"] == vm_part.stable_guid("placement group", "g")
-
-
-@pytest.mark.parametrize("name", ["pool._1a", "pool.-1", "xpool._1", "pool._", "other", "poolx_1"])
-def test_a_vm_of_a_flexible_scale_set(name):
-    about = compute({"name": name, "group": "g"}, g={"kind": "scale_set", "name": "pool.", "placement_group_id": ""})
-    assert about["osProfile"]["computerName"] == name
-    assert about["resourceId"].endswith(f"Compute/virtualMachines/{name}")
-    assert about["virtualMachineScaleSet"]["id"] == (
-        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-g/providers/Microsoft.Compute/virtualMachineScaleSets/pool."
-    )
-    assert about["placementGroupId"] == ""
-
-
 @pytest.mark.parametrize("kind", ["availability_set", "cloud_service", "standalone"])
 def test_a_vm_of_another_group_is_in_no_scale_set(kind):
     about = compute({"name": "g_1", "group": "g"}, g={"kind": kind})
@@ -331,15 +309,6 @@ def test_fields_may_be_overridden_leaf_by_leaf():
         "adminUsername": "x", "computerName": "other", "disablePasswordAuthentication": "true",
     }  # fmt: skip
     assert (about["host"], about["plan"], about["zone"]) == ("h", None, {"a": "b"})
-
-
-def test_a_field_shows_from_its_version_on_and_in_the_order_of_its_name():
-    assert list(compute(version="2017-04-02")) == [
-        "location", "name", "offer", "osType", "platformFaultDomain", "platformUpdateDomain", "publisher", "sku",
-        "version", "vmId", "vmSize",
-    ]  # fmt: skip
-    assert compute({"compute": {"x": "y"}}, version="2017-03-01") == {"x": "y"}
-    assert "disablePasswordAuthentication" not in compute(version="2020-07-15")["osProfile"]
 
 
 def test_the_network():

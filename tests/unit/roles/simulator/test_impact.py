@@ -71,15 +71,6 @@ def test_who_answers_no_connection(fleet):
     assert fleet.world.silent_vms() == {"web-1"}
 
 
-def test_who_is_gone_stays_gone_when_the_event_is_over(fleet):
-    started(fleet, type="Terminate")
-    fleet.time.go_on(86400)
-    assert (impacts(fleet), fleet.world.silent_vms()) == (["gone", None], {"web-0"})
-    with pytest.raises(NoAnswer):
-        fleet.read("web-0")
-    assert [entry["impact"] for entry in fleet.log()] == ["gone"]
-
-
 def test_the_harder_of_two_counts_and_none_that_was_ended_by_hand(fleet):
     reboot = started(fleet, type="Reboot")
     freeze = started(fleet, type="Freeze", duration=300)

@@ -10,7 +10,6 @@ from helpers.simulator_inside import inside
 from hypothesis import given
 from hypothesis import strategies as st
 
-DAY = 86400
 POOL = {
     "groups": {"pool": {"kind": "scale_set"}, "other": {"kind": "scale_set"}},
     "vms": [{"name": f"{group}_{n}", "group": group} for group in ("pool", "other") for n in range(2)],
@@ -81,17 +80,6 @@ def test_what_is_approved_after_ten_seconds(simulator, event, expected, by):
     assert {**last, **watched(simulator, event_id, 100)} == expected
     assert simulator.event(event_id)["started_by"] == by
     assert moments(simulator, event_id)["approved"] == 10
-
-
-def test_an_approval_is_not_undone_by_a_second_and_none_counts_for_what_has_started(simulator):
-    event, other = add(simulator, approval_delay=100), add(simulator, status="Started")
-    simulator.approve("web-0", event)
-    simulator.time.go_on(50)
-    simulator.approve("web-1", event, other)
-    assert simulator.event(event)["approved_by"] == "web-0"
-    assert not simulator.event(other)["approved"]
-    assert [entry["approved"] for entry in simulator.log()] == [[event], []]
-    assert watched(simulator, event, 120) == {"Scheduled": 99, "Started": 119}
 
 
 def test_at_another_speed(start):
@@ -197,67 +185,7 @@ def test_the_cause_of_an_approval_elsewhere_is_who_approved(simulator, body, by)
     assert simulator.state()["groups"][0]["service"] == "off"
 
 
-# What starts at once.
-
-AUTO = {
-    "groups": {"web": {"auto_approve": ["Reboot", "Freeze"]}},
-    "vms": [{"name": "web-0", "group": "web"}, {"name": "alone"}],
-}
-
-
-@pytest.mark.parametrize(
-    ("vm", "kind", "source", "expected"),
-    [
-        ("web-0", "Reboot", "User", "Started"), ("web-0", "Freeze", "User", "Started"),
-        ("web-0", "Redeploy", "User", "Scheduled"), ("web-0", "Reboot", "Platform", "Scheduled"),
-        ("web-0", "Reboot", "Zebra", "Scheduled"), ("alone", "Reboot", "User", "Scheduled"),
-    ],
-)  # fmt: skip
-def test_automatic_approval_is_for_events_of_users_of_these_types(start, vm, kind, source, expected):
-    simulator = start(AUTO)
-    assert status(simulator, add(simulator, vm, type=kind, source=source)) == expected
-
-
-@pytest.mark.parametrize(
-    ("kind", "source", "expected"),
-    [
-        ("Reboot", "User", "Started"), ("Terminate", "Platform", "Started"), ("Terminate", "User", "Started"),
-        ("Reboot", "Platform", "Scheduled"), ("Zap", "Platform", "Scheduled"), ("Reboot", "Aunt", "Scheduled"),
-        ("Reboot", "Zebra", "Scheduled"),
-    ],
-)  # fmt: skip
-def test_while_the_service_is_off_users_and_deletions_wait_for_nobody(start, kind, source, expected):
-    simulator = start(user_events_wait_when_off=False)
-    assert status(simulator, add(simulator, type=kind, source=source)) == expected
-    simulator.document("web-0")
-    assert status(simulator, add(simulator, type=kind, source=source)) == "Scheduled"
-    simulator.time.go_on(DAY)
-    assert status(simulator, add(simulator, type=kind, source=source)) == expected
-
-
 # Approved deletions wait for those that are pending.
-
-
-@pytest.mark.parametrize(("first", "second", "at"), [(300, 900, 300), (900, 300, 300), (900, 400, 400)])
-def test_an_approved_deletion_waits_for_a_pending_one_until_one_of_them_is_due(pool, first, second, at):
-    add(pool, "pool_0", type="Terminate", notice=first)
-    event = add(pool, "pool_1", type="Terminate", notice=second)
-    pool.approve("pool_0", event)
-    assert watched(pool, event, 500) == {"Scheduled": at - 1, "Started": 499}
-
-
-def test_an_approved_deletion_starts_when_the_last_is_approved_or_cancelled(pool):
-    ids = [add(pool, "pool_0", type="Terminate", notice=900) for _time in range(3)]
-    for number, event in enumerate(ids):
-        assert [status(pool, other) for other in ids] == ["Scheduled"] * 3
-        pool.time.go_on(5 * number)
-        pool.approve("pool_0", event)
-    assert [moments(pool, event)["started"] for event in ids] == [15, 15, 15]
-    last, event = add(pool, "pool_0", type="Terminate"), add(pool, "pool_1", type="Terminate")
-    pool.approve("pool_0", event)
-    assert status(pool, event) == "Scheduled"
-    pool.cancel(last)
-    assert status(pool, event) == "Started"
 
 
 def test_it_waits_for_no_other_type_no_other_group_and_nothing_that_is_not_scheduled_and_no_other_for_it(pool):

@@ -10,14 +10,13 @@ import types
 
 import pytest
 from helpers.simulator_inside import a_request, part
-from helpers.simulator_process import EVENTS_PATH, METADATA
+from helpers.simulator_process import EVENTS_PATH
 
 EVENTS = f"{EVENTS_PATH}?api-version=2020-07-01"
 PREVIEW = f"{EVENTS_PATH}?api-version=2017-03-01"
 INSTANCE = "/metadata/instance?api-version=2021-02-01"
 VERSIONS = "/metadata/versions"
 HEADER = (400, "Bad request. Required metadata header not specified")
-FORWARDED = (400, "Bad request. Requests with the header X-Forwarded-For are not allowed")
 TWICE = (400, {"error": "Bad request. Duplicate query parameters are not allowed"})
 rules = part("request_rules")
 
@@ -66,23 +65,6 @@ def test_names_of_a_query_are_in_lower_case_and_stand_once_and_values_are_as_the
         assert refusal(rules.query_of, a_request("GET", f"/x?{query}")) == TWICE
 
 
-def test_a_version_is_given_back_and_another_is_refused_and_the_newest_three_are_named():
-    assert rules.demand_version({"api-version": "b"}, ["a", "b", "c"]) == "b"
-    for query in ({}, {"api-version": ""}, {"api-version": "d"}):
-        assert refusal(rules.demand_version, query, ["a", "b"]) == (
-            400,
-            {
-                "error": "Bad request. api-version is invalid or was not specified in the request. "
-                "For more information refer to aka.ms/azureimds",
-                "newest-versions": ["2025-04-07", "2024-07-17", "2024-03-15"],
-            },
-        )
-
-
-def test_an_approval_names_events():
-    assert rules.start_requests(b'{"StartRequests": [{"EventId": "A"}, {"EventId": "b", "x": 1}]}') == ["A", "b"]
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -99,49 +81,12 @@ def test_what_is_no_approval(body):
 # Answers.
 
 
-@pytest.mark.parametrize("path", [EVENTS, INSTANCE, VERSIONS, EVENTS_PATH, f"{EVENTS_PATH}?api-version=2017-08-01"])
-def test_the_header_is_needed(simulator, path):
-    for headers in ({}, {"Metadata": ""}, {"Metadata": "false"}, {"Metadata": "truest"}):
-        assert heard(simulator, path, headers=headers) == HEADER
-
-
 @pytest.mark.parametrize("value", ["true", "TRUE", " true "])
 def test_its_case_does_not_matter_and_the_preview_needs_none_for_events_only(simulator, value):
     assert heard(simulator, EVENTS, headers={"metadata": value}) == (200, "")
     assert heard(simulator, PREVIEW, headers={}) == (200, "")
     assert heard(simulator, INSTANCE.replace("2021-02-01", "2017-03-01"), headers={}) == HEADER
     assert heard(simulator, f"{VERSIONS}?api-version=2017-03-01", headers={}) == HEADER
-
-
-@pytest.mark.parametrize("path", [EVENTS, PREVIEW, INSTANCE, VERSIONS])
-@pytest.mark.parametrize("headers", [{**METADATA, "x-forwarded-for": "10.0.0.1"}, {"X-Forwarded-For": ""}])
-def test_nobody_may_ask_for_another(simulator, path, headers):
-    assert heard(simulator, path, headers=headers) == FORWARDED
-
-
-@pytest.mark.parametrize("headers", [{}, METADATA, {"X-Forwarded-For": "x"}])
-def test_what_is_not_there_is_not_there_for_anybody(simulator, headers):
-    answer = simulator.ask("web-0", "/metadata/nothing", "PUT", headers=headers)
-    assert (answer.status, answer.json) == (
-        404, {"error": 'API is not found: Path = "/metadata/nothing", Method = "PUT"'},
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(("path", "methods"), [(EVENTS, ["GET", "POST"]), (INSTANCE, ["GET"]), (VERSIONS, ["GET"])])
-def test_the_methods_of_each(simulator, path, methods):
-    for method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "ANY"):
-        answer = simulator.ask("web-0", path, method, {"StartRequests": [{"EventId": "x"}]})
-        assert answer.status == (200 if method in methods else 405)
-        if answer.status == 405:
-            said = f'Http method is not allowed: Path = "{path.partition("?")[0]}", Method = "{method}"'
-            assert answer.json == {"error": said}
-
-
-def test_the_versions_that_events_have_are_those_that_are_set(start):
-    simulator = start(api_versions=["2019-01-01"])
-    assert simulator.read("web-0", "2019-01-01").status == 200
-    assert simulator.read("web-0", "2020-07-01").status == 400
-    assert simulator.approve("web-0", "x", version="2020-07-01").status == 400
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ def test_a_good_answer_is_passed_on_as_it_came():
         answers = read(endpoint, 5)
     assert answers["events"]["body"].encode() == GOOD_BODY
     assert answers["events"]["status"] == 200
-    assert abs(answers["events"]["at"] - time.time()) < 5
+    assert abs(answers["events"]["at"] - time.time()) < 60
     assert answers["instance"] is None
     assert seen[0].startswith(f"GET {TARGET} HTTP/1.1\r\n")
     assert "metadata: true" in seen[0].lower()

@@ -114,7 +114,7 @@ def test_a_shell_follows_no_link(tmp_path):
 def test_a_shell_tells_the_clock_as_python_does():
     told, here = shell_programs.told_clock(shell(shell_programs.TELL_CLOCK)), host_clock.told()
     assert told["boot_id"] == here["boot_id"]
-    assert 0 <= here["seconds"] - told["seconds"] < 5
+    assert 0 <= here["seconds"] - told["seconds"] < 60
 
 
 def test_a_shell_without_proc_tells_the_clock_on_the_wall():

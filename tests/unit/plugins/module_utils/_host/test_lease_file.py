@@ -183,8 +183,8 @@ def test_a_container_that_was_started_again_is_another_boot(path, boot):
 def test_the_keeper_counts_by_its_uptime():
     one, two = uptime.now(), uptime.now()
     assert one.boot_id == two.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    assert 0 <= two.uptime - one.uptime < 5
-    assert abs(one.wall - time.time()) < 5
+    assert 0 <= two.uptime - one.uptime < 60
+    assert abs(one.wall - time.time()) < 60
 
 
 def test_a_keeper_without_proc_counts_too(monkeypatch):

@@ -36,7 +36,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader im
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import digest_of_steps
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, told_mark
-from helpers.simulator_process import Simulator
 from helpers.waiting import PATIENCE
 
 # Files beside the status, in a directory of the watcher's user: what a root process makes of lies and links.
@@ -158,18 +157,6 @@ class Host:
         path.write_text(text if isinstance(text, str) else json.dumps(text))
         path.chmod(0o600)
         return path
-
-
-@pytest.fixture(scope="module")
-def shared_simulator():
-    with Simulator({"vms": [{"name": "web-0"}]}, requests_per_second=0) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def simulator(shared_simulator):
-    shared_simulator.reset()
-    return shared_simulator
 
 
 @pytest.fixture

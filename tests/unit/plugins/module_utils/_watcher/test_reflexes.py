@@ -93,19 +93,6 @@ class Host:
         new.rename(path)
 
 
-@pytest.fixture(scope="module")
-def shared_simulator():
-    vms = [{"name": "web-0", "group": "web"}, {"name": "web-1", "group": "web"}]
-    with Simulator({"vms": vms}, requests_per_second=0) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def simulator(shared_simulator):
-    shared_simulator.reset()
-    return shared_simulator
-
-
 @pytest.fixture
 def probe(tmp_path, simulator):
     """What makes the steps of the host of the test, before that is started."""
@@ -196,17 +183,6 @@ def test_an_approval_is_for_the_version_that_was_found(tmp_path):
     assert sum(line["status"] == 400 for line in log if line["path"].endswith("scheduledevents")) == 12
 
 
-def test_drain_alone_approves_nothing_and_a_cancelled_event_is_returned_from(simulator, host):
-    web = host(reflex=[{"type": "Reboot", "action": "drain"}])
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    wait_until(lambda: (web.journal() or {}).get("state") == "drained")
-    web.watcher.let_reflexes_look()
-    assert simulator.event("A1")["status"] == "Scheduled"
-    simulator.cancel("A1")
-    wait_until(lambda: web.journal() is None)
-    assert web.done() == ["drain a", "drain b", "restore b", "restore a"]
-
-
 def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_event(simulator, host):
     first, second = host("web-0"), host("web-1")
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=9000, dwell=9000)
@@ -216,16 +192,6 @@ def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_
     second.watcher.let_reflexes_look()
     assert second.done() == []
     assert simulator.event("B1")["status"] == "Scheduled"
-
-
-def test_while_a_run_is_there_it_comes_first(simulator, host):
-    web = host()
-    web.leave_a_mark(90)
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    web.watcher.let_reflexes_look()
-    assert web.done() == []
-    web.leave_a_mark(-1)
-    wait_until(lambda: len(web.done()) == 2)
 
 
 def test_what_vanishes_is_drained_at_once_and_not_brought_back_in_the_same_boot(simulator, host):
@@ -413,16 +379,6 @@ def test_a_run_that_came_and_left_again_leaves_nothing_half_done(simulator, host
     wait_until(lambda: web.done() == ["drain slow", "drain b"])
 
 
-def test_a_preempt_goes_past_others_where_a_reboot_has_stopped_before_them(simulator, host, probe):
-    web = host(steps=[probe.step(1, "a"), {**BALANCER, "number": 2}, probe.step(3, "c")], reflex=AWAY)
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
-    wait_until(lambda: (web.journal() or {}).get("own_steps_done"))
-    assert web.done() == ["drain a"]
-    web.leave_a_mark(90)
-    simulator.add_event(id="P1", type="Preempt", resources=["web-0"], notice=900)
-    wait_until(lambda: web.done() == ["drain a", "drain c"])
-
-
 def test_new_settings_count_at_once(simulator, host, probe):
     """The reflexes are at work, in a drain that they were to approve, when the user takes that back."""
     web = host(steps=[probe.gated_step(1, "slow")])
@@ -436,34 +392,6 @@ def test_new_settings_count_at_once(simulator, host, probe):
     simulator.cancel("A1")
     wait_until(lambda: web.journal() is None)
     assert web.done() == ["drain slow", "restore slow"]
-
-
-def test_a_list_of_steps_that_was_changed_in_between_is_brought_to_its_end(simulator, host, probe, tmp_path):
-    """As an upgrade does it: new settings, a new start, while a step is under way."""
-    old = [probe.step(1, "a"), probe.gated_step(2, "slow"), probe.step(3, "c")]
-    kept = tmp_path / "steps"
-    kept.mkdir()
-    digest = digest_of_steps(old)
-    (kept / f"{digest}.json").write_text(json.dumps(old))
-    web = host(steps=old, steps_digest=digest, steps_dir=str(kept))
-    simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900, dwell=3600)
-    web.wait_for_the_gate()
-    assert web.watcher.stop() == 0
-    new = [probe.step(1, "x"), probe.step(2, "a")]
-    web.change_settings(steps=new, steps_digest=digest_of_steps(new))
-    web.kill_reflexes()
-    web.watcher.start()
-    web.open_the_gate()
-    simulator.wait_for("A1", "Started", PATIENCE)
-    simulator.finish("A1")
-    wait_until(lambda: web.journal() is None)
-    assert [line for line in web.done() if line != "drain slow"] == [
-        "drain a",
-        "drain c",
-        "restore c",
-        "restore slow",
-        "restore a",
-    ]
 
 
 def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, probe, tmp_path):

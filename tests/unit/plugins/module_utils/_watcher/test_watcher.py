@@ -19,20 +19,6 @@ from helpers.watcher_process import ROOT, Watcher
 from tools.pythons import find_pythons
 
 
-@pytest.fixture(scope="module")
-def shared_simulator():
-    vms = [{"name": "web-0", "group": "web"}, {"name": "web-1", "group": "web"}]
-    # Four readings a second, and whatever the test itself asks, are more than a VM has.
-    with Simulator({"vms": vms}, requests_per_second=0) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def simulator(shared_simulator):
-    shared_simulator.reset()
-    return shared_simulator
-
-
 @pytest.fixture
 def watcher(tmp_path, simulator):
     with Watcher(tmp_path, simulator.endpoint("web-0")) as process:

@@ -1,18 +1,22 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""May this be approved, by whom, who counts as drained, and what became of it."""
+"""May this be approved, by whom, who counts as drained, what became of it; how it is waited for."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import tempfile
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
     drained_vms,
     never_told,
     not_shown,
+    ready_hosts,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
     EventRecord,
     convoy,
@@ -22,7 +26,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
     shown_status,
     successors,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
+from helpers import approval_model
+from helpers.approval_model import raw_event
 
 # May this be approved, by whom, and what became of it: one rule a test.
 
@@ -117,8 +126,9 @@ def test_deletions_wait_for_each_other_and_for_nothing_else():
         event("P", "x", kind="Terminate", status="Planned"),
         event("E", "x", kind="Unheard-of"),
         event("a", "vm", kind="Terminate"),
+        event("0", "x", kind="Terminate"),
     ]
-    assert ids(convoy(mine, others)) == ["B"]
+    assert ids(convoy(mine, others)) == ["B", "0"]
     for kind in ("Reboot", "Unheard-of"):
         assert convoy({**mine, "type": kind}, others) == []
 
@@ -206,3 +216,319 @@ def test_what_was_not_sent_is_not_over():
     outcome = approval_outcome([refused], None, ["E"])
     assert (outcome["over"], outcome["unsent"], outcome["refused_by_host"]) == (False, ["E"], "age")
     assert outcome["error"] == "too old"
+
+
+def events(*raw):
+    return understand_document({"DocumentIncarnation": 1, "Events": list(raw)})["events"]
+
+
+def test_names_match_in_any_case_and_with_the_old_underscore():
+    judgement = judge_events(events(raw_event("A", ["_Web-0", "WEB-1"])), None, "web-0", ["web-0", "web-1"])
+    assert [event["id"] for event in judgement.approvable] == ["A"]
+
+
+def test_events_of_others_are_left_alone():
+    judgement = judge_events(events(raw_event("A", ["web-1"])), None, "web-0", ["web-0", "web-1"])
+    assert judgement == dataclasses.replace(judgement, approvable=[], already_started=[], gone=[], refused=[])
+
+
+def test_ids_are_asked_for_in_any_case_and_once():
+    judgement = judge_events(
+        events(raw_event("ABC", ["web-0"])), ["abc", "Abc", "gone-1", "GONE-1"], "web-0", ["web-0"]
+    )
+    assert [event["id"] for event in judgement.approvable] == ["ABC"]
+    assert judgement.gone == ["gone-1"]
+
+
+def test_an_empty_list_of_ids_asks_for_nothing():
+    assert judge_events(events(raw_event("A", ["web-0"])), [], "web-0", ["web-0"]).approvable == []
+
+
+def test_an_event_that_names_nobody_is_refused():
+    judgement = judge_events(events(raw_event("A", [])), ["A"], "web-0", ["web-0"])
+    assert "names no VM" in judgement.refused[0]["reason"]
+
+
+class Meddling(approval_model.ModelService):
+    """A service whose document changes between the decision and the approval."""
+
+    def approve(self, decided_on, event_ids):
+        self.meddle(self.world.events)
+        return super().approve(decided_on, event_ids)
+
+
+def approve_while(meddle, folder):
+    world = approval_model.World([raw_event("A", ["vm-0"])])
+    service = type("Service", (Meddling,), {"meddle": staticmethod(meddle)})
+    outcome = approval_model.approve_from(world, folder, "vm-0", "works", ["vm-0"], ["vm-0"], service)
+    return world, outcome
+
+
+def test_an_event_that_grew_is_judged_by_the_new_list(tmp_path):
+    world, outcome = approve_while(lambda events: events[0].update(Resources=["vm-0", "vm-1"]), tmp_path)
+    assert world.arrived == []
+    assert outcome.refused[0]["uncovered"] == ["vm-1"]
+
+
+def test_an_event_that_was_cancelled_in_the_meantime_is_gone(tmp_path):
+    _world, outcome = approve_while(lambda events: events.clear(), tmp_path)
+    assert (outcome.approved, outcome.gone, outcome.problems) == ([], ["A"], [])
+
+
+def test_an_event_that_starts_in_the_meantime_is_not_sent(tmp_path):
+    world, outcome = approve_while(lambda events: events[0].update(EventStatus="Started"), tmp_path)
+    assert (world.arrived, outcome.already_started, outcome.problems) == ([], ["A"], [])
+
+
+def test_a_second_task_of_the_same_run_sends_nothing(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0"])], readings_until_started=99)
+    first = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    second = approval_model.approve_from(world, tmp_path, "vm-0", "works", ["vm-0"], ["vm-0"])
+    assert (first.approved, second.approved, second.leaders) == (["A"], [], {"A": "vm-0"})
+    assert len(world.arrived) == 1
+
+
+def test_who_comes_while_the_approval_is_being_sent_says_who_sends_it(tmp_path):
+    """The service shows the event as started before the sender has heard its answer."""
+    world = approval_model.World([raw_event("A", ["vm-0", "vm-1"])])
+    everybody = ["vm-0", "vm-1"]
+    seen = []
+
+    class Slow(approval_model.ModelService):
+        def approve(self, decided_on, event_ids):
+            answer = super().approve(decided_on, event_ids)
+            world.events[0].update(EventStatus="Started")
+            seen.append(approval_model.approve_from(world, tmp_path, "vm-1", "works", everybody, everybody))
+            return answer
+
+    first = approval_model.approve_from(world, tmp_path, "vm-0", "works", everybody, everybody, Slow)
+    assert first.approved == ["A"]
+    assert (seen[0].approved, seen[0].already_started, seen[0].leaders) == ([], ["A"], {"A": "vm-0"})
+
+
+def test_a_host_that_insists_sends_whatever_others_did(tmp_path):
+    world = approval_model.World([raw_event("A", ["vm-0", "vm-1"])], readings_until_started=99)
+    everybody = ["vm-0", "vm-1"]
+    for host in everybody:
+        approval_model.approve_from(world, tmp_path, host, "works", everybody, everybody, insist=True)
+    assert world.arrived == [("A", "vm-0"), ("A", "vm-1")]
+
+
+def test_a_turn_that_is_taken_is_not_waited_for_for_ever(tmp_path):
+    election = Election(tmp_path, prediction=False)
+    with election.turn(["A"], 1), pytest.raises(Occupied), Election(tmp_path, prediction=False).turn(["a"], 0.3):
+        pass
+
+
+def test_ids_from_outside_never_become_paths(tmp_path):
+    run_folder = tmp_path / "run"
+    run_folder.mkdir()
+    election = Election(run_folder, prediction=False)
+    # Without the digest, the first of them would be a file beside the run's folder.
+    for hostile in ("../../beside", "../../../../etc/passwd\x00{{ x }}"):
+        with election.turn([hostile], 1) as records:
+            next(iter(records.values())).sent_by = "web-0"
+        election.mark_done(hostile, hostile, [hostile])
+        assert election.record(hostile).sent_by == "web-0"
+        assert election.done(hostile, hostile) == [hostile]
+    assert list(tmp_path.iterdir()) == [run_folder]
+    assert list(run_folder.iterdir()) == [election.folder]
+    names = [path.name for path in election.folder.iterdir()]
+    assert [name for name in names if not re.fullmatch(r"[0-9a-f]{32}\.\w+|done(-[0-9a-f]{32}){2}", name)] == []
+
+
+def read_host(name, group, *event_ids, **variables):
+    this_host = {"vm_name": name, "subscription_id": "s", "resource_group": group}
+    shown = [{"id": event_id, "resources": [name]} for event_id in event_ids]
+    return {"maintenance_status": {"this_host": this_host, "events": shown}, **variables}
+
+
+HERE = {"vm_name": "web", "subscription_id": "s", "resource_group": "rg-1"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "covers"),
+    [
+        ({}, False),
+        ({"resource_group": "RG-1", "subscription_id": "S"}, True),
+        ({"id": "/subscriptions/s/resourceGroups/rg-1/providers/Microsoft.Compute/virtualMachines/db"}, True),
+        ({"resource_id": "/subscriptions/s/resourceGroups/rg-2/providers/x"}, False),
+        ({"resource_group": "rg-1"}, False),
+        ({"resource_group": "rg-2", "subscription_id": "s"}, False),
+        ({"maintenance_vm_name": "db"}, False),
+        ({"maintenance_status": None}, False),
+        (read_host("db", "RG-1"), True),
+        (read_host("db", "rg-2"), False),
+        (read_host("db", None), True),
+        (read_host("db", None, resource_group="rg-2", subscription_id="s"), False),
+        (read_host("db", "rg-1", resource_group="rg-2", subscription_id="s"), False),
+    ],
+)
+def test_who_was_never_read_covers_only_where_the_inventory_says_that_he_is_here(variables, covers):
+    assert drained_vms(["db"], {"db": variables}, "web", HERE, "web") == (["db"] if covers else [])
+    # The sender itself always covers its own name, and where nobody knows where it is, the inventory may.
+    assert drained_vms(["web"], {}, "web", None, "web") == ["web"]
+    if "maintenance_status" not in variables:
+        here = {"web": {"resource_group": "rg-1", "subscription_id": "s"}, "db": variables}
+        assert drained_vms(["db"], here, "web", None, "web") == (["db"] if covers else [])
+        assert drained_vms(["db"], {"db": variables}, "web", None, "web") == []
+
+
+def test_of_hosts_that_claim_one_vm_only_the_one_covers_that_the_inventory_says_it_is():
+    host_vars = {"db": read_host("db", "rg-1"), "liar": read_host("db", "rg-1"), "other": read_host("web", "rg-1")}
+    assert drained_vms(["liar", "db"], host_vars, "web", HERE, "web") == ["db"]
+    assert drained_vms(["web", "other"], host_vars, "web", HERE, "web") == ["web"]
+    told = {"a": read_host("db", "rg-1"), "b": read_host("db", "rg-1")}
+    assert drained_vms(["a", "b"], told, "web", HERE, "web") == []
+
+
+def test_a_vm_that_does_not_show_the_event_itself_does_not_cover_it():
+    host_vars = {"a": read_host("web-1", "rg-1", "X", "a"), "b": read_host("web-2", "rg-1", "X"), "c": {}}
+    silent = not_shown(["a", "b", "c"], host_vars, ["A"])
+    assert silent == {"a": ["web-2"]}
+    event = raw_event("A", ["web-0", "web-1", "web-2"])
+    everybody = ["web-0", "web-1", "web-2"]
+    (refusal,) = judge_events(events(event), ["A"], "web-0", everybody, not_shown=silent).refused
+    assert refusal["uncovered"] == ["web-2"]
+    assert refusal["reason"] == "Reboot A also touches web-2: web-0 shows it, web-2 does not"
+    assert judge_events(events(event), ["A"], "web-0", everybody, allow_uncovered=True, not_shown=silent).refused == []
+
+
+@pytest.mark.parametrize(
+    "looked",
+    [
+        {"journal": {"state": "draining"}},
+        {"journal": {"state": "restoring"}},
+        {"journal": {"state": "closed"}},
+        {"journal": {"state": "Drained"}},
+        {"journal": {"state": ""}},
+        {"journal": None},
+        {"failed": True, "msg": "The journal can't be read"},
+        {"unreachable": True},
+        {"skipped": True},
+        None,
+        "drained",
+    ],
+)
+def test_only_a_journal_that_says_so_makes_a_host_ready(looked):
+    host_vars = {"a": {"seen": {"journal": {"state": "drained"}}}, "b": {"seen": looked}, "c": {}}
+    assert ready_hosts(["c", "b", "a"], host_vars, "seen") == ["a"]
+    assert ready_hosts(["c", "b", "a"], host_vars, None) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("version", ["2017-03-01", "2017-08-01", "2020-07-01"])
+def test_the_body_of_an_approval(version):
+    body = approval_body(["A", 'B"'], version, 7)
+    assert '"StartRequests": [{"EventId": "A"}, {"EventId": "B\\""}]' in body
+    assert ("DocumentIncarnation" in body) == (version == "2017-03-01")
+
+
+class TestWaiting:
+    def wait(self, script, goal, kind="Reboot", timeout=100):
+        """`script` is what each reading shows: a list of raw events, or an exception."""
+        world = approval_model.World([])
+        lines = []
+
+        class Scripted(approval_model.ModelService):
+            def read(self, seconds=None):
+                step = script.pop(0) if len(script) > 1 else script[0]
+                if isinstance(step, Exception):
+                    raise step
+                world.events = step
+                return world.reading("vm-0")
+
+        def sleep(seconds):
+            world.now += seconds
+
+        service = Scripted(world, "vm-0", "works")
+        with tempfile.TemporaryDirectory() as folder:
+            wait = Wait(
+                service,
+                service.read(),
+                Complaints("vm-0", lines.append),
+                goal,
+                ["A"],
+                timeout,
+                10,
+                lines.append,
+                NoticeBoard(folder, clock=lambda: world.now).is_news,
+                clock=lambda: world.now,
+                sleep=sleep,
+            )
+            return wait.until_reached(), lines, world.now
+
+    scheduled = staticmethod(lambda kind="Reboot": [raw_event("A", ["vm-0"], kind=kind)])
+    started = staticmethod(lambda kind="Reboot": [raw_event("A", ["vm-0"], "Started", kind=kind)])
+
+    def test_started(self):
+        failure, lines, _seconds = self.wait([self.scheduled(), self.scheduled(), self.started()], "started")
+        assert (failure, len(lines)) == ("", 1)
+        assert " ".join(lines[0].split()) == (
+            "Waiting until it starts: Reboot of vm-0 is scheduled (event A). Giving up in 1:40 min."
+        )
+
+    def test_an_event_that_skips_started_counts_as_both(self):
+        for goal in ("started", "finished"):
+            assert self.wait([self.scheduled(), []], goal)[0] == ""
+
+    def test_finished_is_only_gone(self):
+        failure, _lines, _seconds = self.wait([self.scheduled(), self.started()], "finished", timeout=30)
+        assert "Not finished within the wait_timeout of 30 s" in failure
+        assert "Reboot A is Started" in failure
+
+    @pytest.mark.parametrize("trouble", [approval_model.Unanswered("HTTP 503"), approval_model.Unreachable("no route")])
+    def test_a_bad_reading_is_never_gone(self, trouble):
+        failure, _lines, _seconds = self.wait([self.scheduled(), trouble], "finished", timeout=30)
+        assert "Reboot A is Scheduled" in failure
+        assert str(trouble) in failure
+        failure, _lines, _seconds = self.wait([self.scheduled(), trouble, trouble, trouble, trouble, []], "finished")
+        assert failure == ""
+
+    def test_a_vm_that_is_meant_to_vanish_is_not_waited_for(self):
+        for kind in ("Preempt", "Terminate"):
+            failure, _lines, seconds = self.wait(
+                [self.scheduled(kind), approval_model.Unreachable("gone")], "finished", timeout=1000
+            )
+            assert failure == ""
+            assert seconds < 30
+
+    def test_the_convoy_of_deletions_is_told(self):
+        other = raw_event("B", ["vm-1"], kind="Terminate")
+        _failure, lines, _seconds = self.wait([[*self.scheduled("Terminate"), other], []], "finished")
+        assert "before the deletion of vm-1 is approved or due" in " ".join(lines[0].split())
+
+    def test_readings_are_few_and_lines_are_fewer(self):
+        failure, lines, seconds = self.wait([self.started()], "finished", timeout=900)
+        assert failure
+        assert 895 <= seconds <= 905
+        assert 28 <= len(lines) <= 31
+
+    def test_a_host_that_is_away_says_so_once_and_once_when_it_is_back(self):
+        away = approval_model.Unreachable("Failed to connect\nto the host via ssh")
+        _failure, lines, _seconds = self.wait(
+            [self.started(), *[away] * 20, self.started(), []], "finished", timeout=900
+        )
+        own = [line for line in lines if line.startswith("[vm-0]")]
+        assert len(own) == 2
+        assert own[0].startswith("[vm-0] does not answer, trying on: the host can't be reached")
+        assert own[1] == "[vm-0] answers again."
+        assert any("as seen last at" in " ".join(line.split()) for line in lines)
+
+    def test_lines_fit_and_hold_no_control_characters(self):
+        hostile = [raw_event("A", ["vm-0", "x\x1b[31m\r", *(f"vm-{n}" for n in range(40))], kind="Re\nboot")]
+        _failure, lines, _seconds = self.wait([hostile, []], "finished")
+        assert max(len(line) for line in lines[0].split("\n")) <= 80
+        assert all(line.isprintable() for line in lines[0].split("\n"))
+
+
+def test_many_hosts_tell_one_thing_once(tmp_path):
+    """Each host of a task is a process of its own, with a board of its own over the same folder."""
+    now = [100.0]
+    boards = [NoticeBoard(tmp_path, clock=lambda: now[0]) for _host in range(5)]
+    assert [board.is_news("A", "scheduled") for board in boards] == [True, False, False, False, False]
+    assert [board.is_news("B", "scheduled") for board in boards].count(True) == 1
+    assert [board.is_news("A", "started") for board in boards].count(True) == 1
+    # One that is behind does not take it back.
+    assert not boards[3].is_news("A", "scheduled")
+    now[0] += 31
+    assert [board.is_news("A", "started") for board in boards].count(True) == 1

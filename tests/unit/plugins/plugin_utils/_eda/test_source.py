@@ -1,26 +1,40 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`main(queue, args)` of the event source, as ansible-rulebook calls it, against a real HTTP client."""
+"""The event source: its arguments, and `main(queue, args)` as ansible-rulebook calls it, against a real HTTP client."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import http.client
 import json
 import logging
+import runpy
 import socket
 import ssl
 import subprocess
 import sys
 import time
 
+import jinja2
 import pytest
+import yaml
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.arguments import (
+    BadArguments,
+    SourceArguments,
+    arguments_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance, SeenSignatures
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.source import check_rulebook
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import no_template
 from helpers.event_source import PLUGIN, RunningSource, Watchers, event, status
 from helpers.network import free_port
 from helpers.simulator_process import Simulator
 from helpers.waiting import wait_until
 from helpers.watcher_process import Watcher, resident_kilobytes
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytestmark = pytest.mark.waits
 
@@ -45,46 +59,10 @@ def test_the_event_of_a_group_is_told_once_with_all_hosts_that_it_names():
     assert told["hosts"] == meta["hosts"] == ["web-0", "web-1"]
     assert (told["unwatched"], told["group"], told["reason"]) == (["vm-9"], "set-web", None)
     assert told["deadline"] == shared["not_before"] == told["event"]["not_before"]
-    assert 880 < told["seconds_left"] <= 900
+    assert 600 < told["seconds_left"] <= 900
     assert {**told["event"], "seconds_left": 0} == {**shared, "affects_this_host": None, "seconds_left": 0}
     assert meta["uuid"]
     assert meta["received_at"].endswith("Z")
-
-
-def test_a_change_is_told_again_and_it_is_over_when_nobody_tells_of_it():
-    with RunningSource(**QUICK) as source:
-        watchers = Watchers(source.port)
-        for name in ("web-0", "web-1"):
-            watchers.tell(name, status(event("A", ("web-0", "web-1")), vm_name=name))
-        source.wait_for(lambda told: told["hosts"] == ["web-0", "web-1"])
-        started = event("A", ("web-0", "web-1"), status="Started", not_before=None)
-        watchers.tell("web-0", status(started, vm_name="web-0"))
-        watchers.tell("web-1", status(started, vm_name="web-1"))
-        assert source.wait_for(lambda told: told["state"] == "started")["deadline"] is None
-        watchers.tell("web-0", status(vm_name="web-0"))
-        watchers.tell("web-1", None)
-        time.sleep(1)
-        assert "over" not in [one["maintenance"]["state"] for one in source.told]
-        watchers.tell("web-1", status(vm_name="web-1"))
-        over = source.wait_for(lambda told: told["state"] == "over")
-    assert (over["event"]["id"], over["hosts"], over["drained"]) == ("A", ["web-0", "web-1"], False)
-
-
-def test_what_is_still_to_come_is_told_again():
-    with RunningSource(**{**QUICK, "remind": 0.5}) as source:
-        watchers = Watchers(source.port)
-        watchers.tell("web-0", status(event()))
-        assert source.wait_for(lambda told: told["attempt"] == 3)["state"] == "pending"
-        watchers.tell("web-0", status(drained=True))
-        left = source.wait_for(lambda told: told["drained"])
-        count = len(source.told)
-        source.wait_for(lambda told: told["drained"], after=count)
-        watchers.tell("web-0", status())
-        watchers.tell("web-1", status(event("B", ("web-1",))))
-        source.wait_for(lambda told: told["hosts"] == ["web-1"] and told["attempt"] == 3)
-        hosts = [one["maintenance"]["hosts"] for one in source.told]
-        assert ["web-0"] not in hosts[hosts.index(["web-1"]) :]
-    assert (left["state"], left["hosts"]) == ("over", ["web-0"])
 
 
 def test_who_has_no_secret_is_refused_with_a_line_in_the_log(caplog):
@@ -313,14 +291,6 @@ def test_of_a_document_without_end_what_comes_first_is_told_and_the_source_goes_
     assert all(int(one[1:]) >= 200 for one in told)
 
 
-def test_the_status_of_a_large_group_is_taken():
-    names = tuple(f"a-rather-long-name-of-a-virtual-machine-{number:03}" for number in range(100))
-    large = [event(f"E{number}", names, 9000) for number in range(100)]
-    with RunningSource(**QUICK) as source:
-        assert Watchers(source.port).tell("web-0", status(*large)) == 204
-        source.wait_for(is_pending)
-
-
 def test_what_an_earlier_version_has_kept_does_not_end_the_source(tmp_path):
     kept = tmp_path / "state.json"
     with RunningSource(**QUICK, state_file=str(kept)) as source:
@@ -380,8 +350,14 @@ def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
         assert [held.add("a", 1) for _number in range(4)] == [True] * 4
         # As a stranger, and as one that knows the secret.
         for most in (100, 500):
-            idle = [socket.create_connection(("127.0.0.1", source.port)) for _number in range(most)]
-            wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 503)
+            idle = []
+
+            def is_full(most=most, idle=idle):
+                # Who is silent is sent away after a while: on a slow machine the first before the last has come.
+                idle += [socket.create_connection(("127.0.0.1", source.port)) for _number in range(most)]
+                return Watchers(source.port).tell("web-0", status()) == 503
+
+            wait_until(is_full)
             for one in idle:
                 one.close()
             wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 204)
@@ -477,3 +453,98 @@ def test_without_a_secret_it_listens_on_loopback_only():
     source._thread.start()
     source._thread.join(60)
     assert "without a secret anybody could speak for a host" in str(source.problem)
+
+
+@pytest.mark.parametrize(
+    ("given_arguments", "complaint"),
+    [
+        ({"ports": 1}, "there is no argument ports"),
+        ({"port": "http"}, "port must be a number"),
+        ({"port": 70000}, "port must be a number"),
+        ({"settle": -1}, "settle must be a number of seconds"),
+        ({"remind": 0}, "remind must be a number of seconds"),
+        ({"silent_after": True}, "silent_after must be"),
+        ({"secret": ""}, "secret must be a text, or a list of texts, and none of them empty"),
+        ({"secret": ["a", ""]}, "none of them empty"),
+        ({"secret": []}, "none of them empty"),
+        ({"secrets": "a"}, "secrets must be a mapping"),
+        ({"certfile": "a"}, "certfile and keyfile belong together"),
+        ({"endpoints": "http://a"}, "endpoints must be a list"),
+        ({"endpoints": ["https://a"]}, "plain http only"),
+        ({"host": "192.0.2.1"}, "listens on loopback only"),
+    ],
+)
+def test_what_can_not_be_used_is_said_in_a_sentence(given_arguments, complaint):
+    with pytest.raises(BadArguments, match=complaint):
+        arguments_of(given_arguments)
+
+
+def test_the_documentation_has_every_argument_with_its_default():
+    """Where there is no default nothing is said of one."""
+    options = yaml.safe_load(runpy.run_path(str(PLUGIN))["DOCUMENTATION"])["options"]
+    fields = {field.name: field.default for field in dataclasses.fields(SourceArguments)}
+    assert list(options) == list(fields)
+    for name, about in options.items():
+        default = fields[name]
+        has_none = default is None or default is dataclasses.MISSING or default == ()
+        assert about.get("default") == (None if has_none else default), name
+
+
+def test_the_examples_can_be_used():
+    for example in yaml.safe_load(runpy.run_path(str(PLUGIN))["EXAMPLES"]):
+        arguments_of(example["maintenance.azure.scheduled_events"])
+
+
+def test_numbers_may_be_texts_as_a_template_makes_them():
+    assert arguments_of({"port": "5011", "settle": "0.5", "secret": 123, "certfile": None}) == SourceArguments(
+        port=5011, settle=0.5, secret=("123",)
+    )
+
+
+def test_who_has_no_secret_is_on_loopback_and_who_reads_by_itself_does_not_listen():
+    assert arguments_of({}).host == "127.0.0.1"
+    assert arguments_of({"secret": "s"}).host == "0.0.0.0"
+    assert arguments_of({}).listens
+    assert not arguments_of({"endpoints": ["http://127.0.0.1:1"]}).listens
+    assert arguments_of({"endpoints": ["http://127.0.0.1:1"], "secret": "s"}).listens
+
+
+@pytest.mark.parametrize(("version", "is_good"), [("1.1.7", False), ("1.2.0", True), ("1.10.0rc1", True), (None, True)])
+def test_an_old_ansible_rulebook_is_refused(version, is_good):
+    if is_good:
+        check_rulebook(version)
+    else:
+        with pytest.raises(BadArguments, match=r"needs ansible-rulebook 1\.2\.0 or newer, not 1\.1\.7"):
+            check_rulebook(version)
+
+
+@given(st.lists(st.floats(0, 5), max_size=60))
+def test_an_allowance_gives_so_many_at_once_and_so_many_a_second(pauses):
+    allowance, now, taken = Allowance(5, 2), 0.0, []
+    for pause in pauses:
+        now += pause
+        if allowance.takes("a", now):
+            taken.append(now)
+    for number, first in enumerate(taken):
+        for count, last in enumerate(taken[number:], start=1):
+            assert count <= 5 + (last - first) * 2 + 0.001
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 400)), max_size=40))
+def test_a_signature_is_good_once_within_its_window(uses):
+    seen, now, used = SeenSignatures(), 0.0, {}
+    for name, pause in uses:
+        now += pause
+        fresh = seen.is_new(name, now + 300, now)
+        if name in used and now <= used[name]:
+            assert not fresh
+        if fresh:
+            used[name] = now + 300
+
+
+@given(st.text(alphabet="{}%#a j", max_size=12) | st.just("#jinja2: variable_start_string: '[['"))
+def test_nothing_that_is_told_is_a_template(text):
+    safe = no_template({"a": [text]})["a"][0]
+    environment = jinja2.Environment()
+    assert environment.from_string(safe).render() == safe.removesuffix("\n")
+    assert not safe.startswith("#jinja2:")

@@ -61,7 +61,7 @@ def test_a_request_is_as_small_as_the_service_wants_it(monkeypatch: pytest.Monke
     with server(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Y: z\r\n\r\nok")) as (endpoint, requests):
         answer = send(endpoint)
     assert (answer.status, answer.body, answer.headers["x-y"]) == (200, b"ok", "z")
-    assert abs(answer.at - time.time()) < 5
+    assert abs(answer.at - time.time()) < 60
     (request,) = requests
     assert request.startswith(b"GET /metadata/x?api-version=1 HTTP/1.1\r\n")
     assert b"\r\nMetadata: true\r\n" in request

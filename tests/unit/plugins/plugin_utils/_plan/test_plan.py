@@ -130,50 +130,6 @@ def test_every_host_and_event_of_a_wave_is_in_the_text(fleet, width):
     assert max((len(line) for line in lines), default=0) <= width
 
 
-def test_the_plan_at_three_in_the_morning():
-    reboot, freeze = event("R", "web-0", "web-3"), event("F", "web-1", kind="Freeze", duration=5)
-    shared = event("S", "web-2", "other", due="2026-11-16T01:30:00Z")
-    fleet = {
-        "web-0": host(reboot),
-        "web-1": host(freeze, domain="1"),
-        "web-2": host(shared, domain="2"),
-        "web-3": host(reboot),
-        "web-4": host(),
-        "web-5": {},
-        "web-6": host(event("D", "web-6", kind="Redeploy", due="2026-11-21T00:00:00Z")),
-    }
-    plan = the_plan(fleet, drained=["web-3", "web-4"], elsewhere=lambda: {"other": ["other-host"]})
-    assert render_plan(plan, 100) == [
-        "First return to service what an earlier run left drained: 1 host: web-4",
-        "Drained by an earlier run, and still needed: 1 host: web-3",
-        "Wave 1 of 3: update domain 0, due in 15:00 min (2026-11-16T00:15:00Z)",
-        "  2 hosts: web-0, web-3",
-        "  Reboot by Platform, event R, Scheduled, names web-0, web-3",
-        '    Azure says: "Host server is undergoing maintenance."',
-        "    Drain web-0, web-3, then approve it, then wait until it is over and the hosts are back, then",
-        "      return web-0, web-3 to service.",
-        "    Why: rule 3, as no rule before it matches.",
-        "Wave 2 of 3: update domain 1, due in 15:00 min (2026-11-16T00:15:00Z)",
-        "  1 host: web-1",
-        "  Freeze by Platform, 5 s, event F, Scheduled, names web-1",
-        '    Azure says: "Host server is undergoing maintenance."',
-        "    Approve it, then wait until it is over and the hosts are back.",
-        "    Why: rule 1: it is a Freeze, 5 s long, which is shorter than 10 s.",
-        "Wave 3 of 3: update domain 2, due in 1 h 30 min (2026-11-16T01:30:00Z)",
-        "  1 host: web-2",
-        "  Reboot by Platform, event S, Scheduled, names web-2, other",
-        '    Azure says: "Host server is undergoing maintenance."',
-        "    Drain web-2, then wait until it is over and the hosts are back, then return web-2 to service.",
-        "    Why: rule 3, as no rule before it matches.",
-        "    It is not approved: it also names other (in the inventory, but not in this run: other-host), and",
-        "      approving starts it for them too.",
-        "Left alone: Redeploy by Platform, event D for web-6. Rule 2: it is a Redeploy, it is more than 1d",
-        "  away.",
-        "Unread, so nothing is known about 1 host: web-5",
-        "Nothing to do for 2 hosts: web-4, web-6",
-    ]
-
-
 def test_a_share_is_one_of_all_hosts_of_the_run():
     fleet = {name: host(event(f"E-{name}", name)) for name in NAMES[:4]}
     fleet.update({name: host() for name in NAMES[4:]})

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
@@ -288,6 +287,7 @@ def test_no_hosts_no_waves():
         ("1%", 9, 1),
         ("100 %", 9, 9),
         ("9%", 0, 1),
+        ("50%", 198, 99),
     ],
 )
 def test_max_at_once(given, count, number):
@@ -298,42 +298,6 @@ def test_max_at_once(given, count, number):
 def test_max_at_once_that_makes_no_sense(given):
     with pytest.raises(ValueError, match=r"^max_at_once must be [^\n]+$"):
         read_max_at_once(given, 9)
-
-
-def a_fleet(size):
-    fleet = {}
-    for number in range(size):
-        first = number - number % 4
-        names = [f"web-{first + step}" for step in range(4)]
-        due = f"2026-11-16T00:{first % 60:02}:00Z"
-        fleet[f"web-{number}"] = host(str(first % 5), events=[event(f"E{first}", *names, due=due)])
-    return fleet
-
-
-def seconds(fleet, **options):
-    """The best of a few: other processes can only make it slower."""
-    best = float("inf")
-    for _unused in range(3):
-        start = time.process_time()
-        make_waves(fleet, fleet, **options)
-        best = min(best, time.process_time() - start)
-    return best
-
-
-@pytest.mark.rest
-def test_the_time_grows_with_the_number_of_hosts():
-    # Eight times the hosts: anything quadratic would take 64 times as long.
-    assert seconds(a_fleet(8000), max_at_once=10) < 24 * seconds(a_fleet(1000), max_at_once=10)
-
-
-@pytest.mark.rest
-def test_one_event_that_all_hosts_show_is_read_once():
-    def one_event(size):
-        names = [f"web-{number}" for number in range(size)]
-        shared = event("E", *names)
-        return {name: host("0", events=[shared]) for name in names}
-
-    assert seconds(one_event(4000)) < 24 * seconds(one_event(500))
 
 
 # Which wave is first, who is in it, and what it says of itself: one rule a test.
@@ -356,8 +320,10 @@ def who_goes(fleet, limit=None):
     return [wave["hosts"] for wave in waves_of(fleet, limit)]
 
 
-def test_hosts_without_event_and_domain_go_one_by_one():
+def test_hosts_without_event_go_by_their_own_domain_or_one_by_one():
     assert who_goes({"a": {}, "b": {}, "c": {}}) == [["a"], ["b"], ["c"]]
+    own = {"a": {**host_in("0"), "maintenance_domain": "x"}, "b": host_in("0")}
+    assert who_goes(own) == [["a"], ["b"]]
 
 
 def test_a_wave_is_due_with_the_first_of_its_events():
