@@ -116,7 +116,9 @@ def fleets_with_twins(draw):
     fleet = draw(fleets_with_liars())
     for number, name in enumerate(NAMES[:2]):
         group = draw(st.sampled_from(["rg", "rg-2", None]))
-        fleet[name] = host(NAMES[0], event(f"T{number}", NAMES[0]), group=group)
+        # The inventory declares that both are it.
+        declared = {"maintenance_vm_name": NAMES[0]}
+        fleet[name] = host(NAMES[0], event(f"T{number}", NAMES[0]), group=group, **declared)
     return fleet
 
 
@@ -199,7 +201,7 @@ def test_a_liar_does_not_tie_domains_together_once_they_were_read_again():
     ("true", "false"),
     [
         ({"maintenance_vm_name": "db1"}, {}),
-        ({"maintenance_vm_name": "DB1"}, {"maintenance_vm_name": "web-9"}),
+        ({"maintenance_vm_name": "DB1"}, {"name": "web-9"}),
         ({"name": "db1", "resource_group": "RG", "subscription_id": "S"}, {}),
         ({"name": "db1", "id": "/subscriptions/s/resourceGroups/rg/providers/x/db1"}, {"name": "web-9"}),
     ],
@@ -249,7 +251,7 @@ def test_where_the_inventory_does_not_tell_both_are_refused():
 
 
 def test_two_that_claim_one_vm_that_no_event_names_are_told_and_nothing_is_wrong():
-    fleet = {"a": host("db1"), "b": host("db1"), "c": host("db1", group="rg-2")}
+    fleet = {"a": host("db1"), "b": host("db1"), "c": host("db1", group="rg-2", maintenance_vm_name="db1")}
     plan = plan_of(fleet)
     assert [(doubt["hosts"], doubt["wrong"]) for doubt in plan["not_believed"]] == [(["a", "b"], False)]
 
