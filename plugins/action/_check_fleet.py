@@ -14,6 +14,7 @@ import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import Asked, check_all
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import (
     lines_of,
@@ -26,6 +27,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # What check_host has registered.
@@ -37,7 +39,7 @@ VARIABLES = (
     "maintenance_domain",
     "maintenance_service",
     "maintenance_status",
-    "maintenance_vm_name",
+    *IDENTITY_VARIABLES,
 )
 # The playbook that brings the policy along, for who has none of his own.
 ROLL = Path(__file__).resolve().parents[2] / "playbooks" / "drain_then_approve.yml"
@@ -68,6 +70,7 @@ class ActionModule(ActionBase):
             settings=RehearsalSettings(plain(policy), options["max_at_once"], options["min_in_service"]),
             asked=Asked(options["asked_service"], options["asked_facts"]),
             not_before=iso_time(time.time() + NOTICE),
+            names=lambda: names_of_inventory(hostvars),
         )
         scrubber = self._hidden(task_vars or {}, [*hosts, *_others(options)]).scrubber()
         report = make_check_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)

@@ -11,6 +11,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     Answers,
@@ -28,11 +29,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps_of_
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_journal_folder, about_way
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of, status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 TAKES_PYTHON = "Install python3 on the host"
@@ -168,7 +171,8 @@ class ActionModule(MachineAction):
             wanted = self.api_versions(task_vars).wanted(options)
             self.findings.append(_service.about_versions(answers, options["api_version"] or wanted))
             self.findings.append(_service.about_being_real(answers))
-        self.findings.append(_service.about_name(host, task_vars, place))
+        known = needed_vars([host], task_vars["hostvars"], (), texts=IDENTITY_VARIABLES)[host]
+        self.findings.append(_service.about_name(host, plain(known), place))
         self.findings += _service.about_place(task_vars, place)
         if found is not None:
             offset = _service.offset_of_service(answers, self._offset(found))

@@ -19,6 +19,7 @@ from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import marks_name_only
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames, known_vms
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
     Cluster,
@@ -33,7 +34,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import DRAIN, last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import IDENTITY_VARIABLES, PLAN_VARIABLES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
     approval_decision,
     batch_check,
@@ -127,7 +128,7 @@ class ActionModule(ActionBase):
         return wrap_var({"changed": False, **result})
 
     def _variables(self, names: tuple[str, ...]) -> dict[str, dict[str, t.Any]]:
-        found = needed_vars(self.hosts, self.hostvars, names)
+        found = needed_vars(self.hosts, self.hostvars, names, texts=PLAN_TEXTS)
         if "maintenance_status" in names:
             documents = Documents(constants.DEFAULT_LOCAL_TMP)
             for known in found.values():
@@ -144,10 +145,10 @@ class ActionModule(ActionBase):
             others = [str(host) for host in self.hostvars if host not in mine]
             return hosts_by_vm_name(others, needed_vars(others, self.hostvars, NAME_VARIABLES))
 
-        def inventory_of(rivals: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-            return needed_vars(rivals, self.hostvars, (), texts=IDENTITY_VARIABLES)
+        def names() -> InventoryNames:
+            return InventoryNames(self.state["lease_of"], self.state["vms"])
 
-        return batch_model.Inventory(elsewhere, inventory_of)
+        return batch_model.Inventory(elsewhere, names)
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> keeper -> what it answered. Who asked whom does not matter."""
@@ -183,12 +184,15 @@ class ActionModule(ActionBase):
     def _begin(self) -> dict[str, t.Any]:
         inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]
         names = ("maintenance_delivery_group", *(["maintenance_service"] if self._counts_services() else []))
-        variables = needed_vars(inventory, self.hostvars, names, texts=SIGNS_OF_WINDOWS)
+        variables = needed_vars(inventory, self.hostvars, names, texts=(*SIGNS_OF_WINDOWS, *PLAN_TEXTS))
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         run_id = self.options["run_id"] or str(uuid.uuid4())
         windows = windows_hosts(variables)
         services = self._services(variables) if self._counts_services() else {}
-        self.state = run_plan.begin(run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services)
+        vms = known_vms(inventory, plain(variables))
+        self.state = run_plan.begin(
+            run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services, vms
+        )
         # Where steps leave a record: those machines are asked who is drained there.
         found = {place for places in self._needs(self.hosts).values() for place in places}
         return self._told(

@@ -18,6 +18,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import report_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
     REPORT_TEXTS,
@@ -45,7 +46,10 @@ class ActionModule(ActionBase):
             hosts = host_names(options["hosts"])
             known = plain(needed_vars(hosts, (task_vars or {})["hostvars"], REPORT_VARIABLES, REPORT_TEXTS))
             record = record_of(_records(hosts, (task_vars or {})["hostvars"])) if options["record"] else None
-            report = make_report(hosts, known, run, time.time(), str(options["title"]), record)
+            whole = (task_vars or {})["hostvars"]
+            report = make_report(
+                hosts, known, run, time.time(), str(options["title"]), record, lambda: names_of_inventory(whole)
+            )
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         texts = {data: json.dumps(report, indent=1, ensure_ascii=False) + "\n", page: render_page(report, data.name)}

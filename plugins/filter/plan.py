@@ -12,8 +12,9 @@ from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
-    IDENTITY_VARIABLES,
+    PLAN_TEXTS,
     PLAN_VARIABLES,
     make_plan,
     with_journal,
@@ -34,14 +35,12 @@ def plan(
     try:
         names = host_names(hosts)
 
+        variables = needed_vars(names, hostvars, PLAN_VARIABLES, texts=PLAN_TEXTS)
+
         def elsewhere() -> dict[str, list[str]]:
-            others = [str(host) for host in hostvars if host not in set(names)]
+            others = [str(host) for host in hostvars if host not in variables]
             return hosts_by_vm_name(others, needed_vars(others, hostvars, NAME_VARIABLES))
 
-        def inventory_of(rivals: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-            return needed_vars(rivals, hostvars, (), texts=IDENTITY_VARIABLES)
-
-        variables = needed_vars(names, hostvars, PLAN_VARIABLES)
         made = make_plan(
             names,
             variables,
@@ -50,7 +49,7 @@ def plan(
             drained=with_journal(variables) if drained is None else host_names(drained),
             uncovered=uncovered,
             elsewhere=elsewhere,
-            inventory_of=inventory_of,
+            names=lambda: names_of_inventory(hostvars),
             now=time.time(),
         )
         made["lines"] = render_plan(made, int(width))

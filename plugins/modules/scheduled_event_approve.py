@@ -48,6 +48,10 @@ options:
         do that, they look into the journals of the hosts.
       - A host stands for the VM that its C(maintenance_status.this_host.vm_name) names, else its variable
         C(maintenance_vm_name), else its inventory name.
+      - What a host says of itself counts only if the inventory confirms it, by C(maintenance_vm_name), by a resource id
+        in C(id) or C(resource_id), by C(name) or C(computer_name), or by its inventory name, and if no other host of
+        the inventory is that VM. Otherwise it covers nothing, and sends no approval. Hosts that are called by address
+        need C(maintenance_vm_name).
       - Two resource groups may hold VMs of one name. So a host that was never read, and has no C(maintenance_status),
         stands for a VM only if its variables C(resource_group) and C(subscription_id) are those of the VM that sends
         the approval. Instead of them an Azure resource id in C(id) or C(resource_id) will do, as an inventory of
@@ -56,7 +60,7 @@ options:
       - Of two hosts that claim to be one VM only the one counts that the inventory says it is, by
         C(maintenance_vm_name), by C(name) and resource group, or by its inventory name. Where it does not say that,
         neither counts.
-      - This host itself always counts for its own name, if it is in the list.
+      - This host itself counts for its own name, if it is in the list and the inventory confirms that name.
     type: list
     elements: str
   journals:

@@ -9,11 +9,13 @@ each host is asked for once, and nothing is taken that is not used.
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 # What a template leaves behind where ansible-core before 2.19 could not resolve it.
 _TEMPLATE_MARKS = ("{{", "{%")
+_MARKS = (*_TEMPLATE_MARKS, "{#", "#jinja2:")
 
 
 def host_names(hosts: t.Any) -> list[str]:
@@ -32,7 +34,8 @@ def needed_vars(
 ) -> dict[str, dict[str, t.Any]]:
     """Host -> those of the named variables that it has. Raises ValueError with a sentence for the user.
 
-    `texts` are variables that hold any text, such as an error message.
+    `texts` are variables that may hold anything, such as an error message or a word that users have for other things:
+    they are never a reason to fail, and those that are no templates are taken as they are, which costs little.
     """
     if not isinstance(hostvars, Mapping):
         raise ValueError(f"Expected hostvars, not {type(hostvars).__name__}")
@@ -48,5 +51,15 @@ def needed_vars(
                 value = own[name] = variables[name]
                 if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
                     raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
-        own.update((name, variables[name]) for name in texts if name in variables)
+        # Some versions of ansible-core make a templar for each word: too slow for 10,000 hosts.
+        raw = getattr(variables, "_vars", {})
+        for name in texts:
+            if name in variables:
+                # Whatever the reason why a template can't be resolved: pure code imports this, so none of Ansible's.
+                with contextlib.suppress(Exception):
+                    own[name] = raw[name] if _is_plain(raw.get(name)) else variables[name]
     return found
+
+
+def _is_plain(value: t.Any) -> bool:
+    return isinstance(value, str) and not any(mark in value for mark in _MARKS)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
@@ -16,7 +17,7 @@ from helpers.default_policy import DEFAULT_POLICY
 
 NOW = 1_794_787_200.0  # 2026-11-16T00:00:00Z
 HOSTS = ("web-0", "web-1", "web-2")
-INVENTORY = _batch_model.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
+INVENTORY = _batch_model.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
 
 
 def wishes(**more):

@@ -85,6 +85,8 @@ def inventory() -> dict[str, Any]:
         return {"hosts": {place.name: {"ansible_host": place.address} for place in places}, "vars": variables}
 
     web = group(*WEB, drain_steps=STEPS, restore_health=HEALTH)
+    for place in WEB:
+        web["hosts"][place.name]["maintenance_vm_name"] = place.vm_name
     return {"all": {"vars": {"ansible_become": True}, "children": {"web": web, "balancers": group(BALANCER)}}}
 
 

@@ -16,18 +16,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained
     DRAINED_VARIABLES,
     drained_vms,
     never_told,
+    not_believed,
     not_shown,
     ready_hosts,
     unmarked_hosts,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import shown_status
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Doubts, shown_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim, InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
@@ -44,7 +46,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
     Unreachable,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
 
 
@@ -83,6 +87,7 @@ class _Approval:
             others=self._vms_of_the_batch,
             timeout=self.options["timeout"],
             not_shown=self._not_shown,
+            doubts=self._doubts,
             unmarked=self._unmarked,
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
@@ -172,7 +177,31 @@ class _Approval:
 
     def _drained_vms(self, reading: DocumentReading) -> list[str]:
         drained, host_vars = self._drained_hosts
-        return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name)
+        refused = {host for claim in self._false_claims(reading) for host in claim.refused}
+        return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, refused)
+
+    def _false_claims(self, reading: DocumentReading) -> list[Claim]:
+        scheduled = [event for event in reading.status["events"] if event["status"] == "Scheduled"]
+        if not scheduled:
+            return []
+        drained, host_vars = self._drained_hosts
+        if self.sender not in host_vars:
+            host_vars = {**host_vars, **self._variables_of([self.sender])}
+        # In a run the plan has compared these hosts with the whole inventory, right before.
+        names = None if self.options["marks"] else self._names
+        return not_believed(
+            drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, scheduled, names
+        )
+
+    def _names(self) -> InventoryNames:
+        return names_of_inventory(self.task_vars["hostvars"], constants.DEFAULT_LOCAL_TMP)
+
+    def _doubts(self, reading: DocumentReading) -> Doubts:
+        claims = self._false_claims(reading)
+        sender = [claim for claim in claims if self.sender in claim.refused]
+        others = [claim for claim in claims if self.sender not in claim.refused]
+        told = [" ".join(doubt["why"] for doubt in about_claims(part, {})) for part in (sender, others)]
+        return Doubts(*told)
 
     def _hints(self) -> list[str]:
         hosts = never_told(*self._drained_hosts, self.sender)

@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import events_of, was_read
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import CLAIM_VARIABLES, settle_claims
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    IDENTITY_VARIABLES,
+    Claim,
+    InventoryNames,
+    false_claims,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
-    SCOPE_VARIABLES,
     inventory_scope,
     same_scope,
     scope_of,
@@ -21,7 +25,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 )
 
 # Host variables that say which VM a host in `drained` stands for, beside `maintenance_status`.
-DRAINED_VARIABLES = tuple(dict.fromkeys((*CLAIM_VARIABLES, *SCOPE_VARIABLES)))
+DRAINED_VARIABLES = IDENTITY_VARIABLES
 
 
 def ready_hosts(
@@ -42,19 +46,18 @@ def drained_vms(
     reader: str,
     this_host: Mapping[str, t.Any] | None,
     this_vm: str,
+    refused: Collection[str] = (),
 ) -> list[str]:
-    """The VM names that count as drained for an event that `reader` was shown.
+    """The VM names that count as drained for an event that `reader` was shown; without those of `refused` hosts.
 
     The reader's own name is the one that it was just told. Of the others, one that is known to be of another resource
     group is a VM of the same name, not the same VM. One that was never read is taken for the VM of its name only if the
-    inventory says that it is of the reader's resource group. Of hosts that claim to be one VM only the one counts that
-    the inventory says it is.
+    inventory says that it is of the reader's resource group.
     """
     listed = list(drained)
     hosts = [host for host in listed if host != reader]
     here = scope_of(this_host or {}) or inventory_scope(host_vars.get(reader))
-    refused = _with_false_claims(hosts, host_vars, reader, this_vm, here)
-    names = [this_vm] if reader in listed else []
+    names = [this_vm] if reader in listed and reader not in refused else []
     return names + [
         vm_name_of(host, host_vars[host])
         for host in hosts
@@ -78,18 +81,31 @@ def never_told(drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.An
     ]
 
 
-def _with_false_claims(
-    hosts: Sequence[str], host_vars: Mapping[str, Mapping[str, t.Any]], reader: str, this_vm: str, here: str | None
-) -> set[str]:
-    by_name: dict[str, list[str]] = {canonical_name(this_vm): [reader]}
-    scopes = {reader: here}
-    for host in hosts:
-        by_name.setdefault(canonical_name(vm_name_of(host, host_vars[host])), []).append(host)
-        scopes[host] = scope_of(this_host_of(host_vars[host]))
+def not_believed(
+    drained: Iterable[str],
+    host_vars: Mapping[str, Mapping[str, t.Any]],
+    reader: str,
+    this_host: Mapping[str, t.Any] | None,
+    this_vm: str,
+    events: Iterable[Mapping[str, t.Any]],
+    names: Callable[[], InventoryNames] | None = None,
+) -> list[Claim]:
+    """The claims of hosts that are not the VMs that they say they are, among those that the events name.
+
+    `names`: the whole inventory, which is costly; without it only these hosts are compared.
+    """
+    named = {canonical_name(str(name)) for event in events for name in event.get("resources") or ()}
+    # A name that was given for the reading is the user's word.
+    told = {reader: this_host or {}, **{host: this_host_of(host_vars[host]) for host in drained if host != reader}}
+    by_name: dict[str, list[str]] = {}
+    for host in told:
+        name = canonical_name(this_vm if host == reader else vm_name_of(host, host_vars[host]))
+        if name in named:
+            by_name.setdefault(name, []).append(host)
+    asked = [host for hosts in by_name.values() for host in hosts]
     # Only for speed: who is alone has no rival.
-    rivals = {name: claimants for name, claimants in by_name.items() if len(claimants) > 1}  # pragma: no mutate
-    claims = settle_claims(rivals, scopes, lambda asked: {host: host_vars.get(host, {}) for host in asked})
-    return {host for claim in claims for host in claim.refused}
+    rivals = {name: hosts for name, hosts in by_name.items() if len(hosts) > 1}  # pragma: no mutate
+    return false_claims({host: told[host] for host in asked}, host_vars, rivals, names)
 
 
 def not_shown(

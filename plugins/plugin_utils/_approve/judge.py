@@ -31,6 +31,13 @@ class Judgement:
     refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
 
 
+class Doubts(t.NamedTuple):
+    """Why hosts are not believed to be the VMs that they say they are, in sentences; nothing where they are."""
+
+    sender: str
+    others: str
+
+
 def judge_events(
     events: Sequence[EventData],
     wanted: Sequence[str] | None,
@@ -39,12 +46,13 @@ def judge_events(
     allow_uncovered: bool = False,
     not_shown: Mapping[str, Iterable[str]] | None = None,
     unmarked: Mapping[str, Sequence[str]] | None = None,
+    doubts: Doubts | None = None,
 ) -> Judgement:
     """Sort what was asked for (all Scheduled events of this VM where `wanted` is None).
 
     `drained_vms` are names of VMs that are ready to be interrupted. `not_shown` has for each event the VMs that do not
     show it themselves: whoever was drained there, it is not the VM that this event is for. `unmarked` has the hosts
-    whose journals do not say that the approval begins.
+    whose journals do not say that the approval begins. `doubts`: hosts that are not the VMs that they say they are.
     """
     judgement = Judgement()
     drained = {canonical_name(name) for name in drained_vms}
@@ -56,8 +64,12 @@ def judge_events(
         without_mark = (unmarked or {}).get(canonical_id(event["id"]))
         if without_mark:
             refusal = _without_a_mark(event, without_mark)
+        elif doubts and doubts.sender:
+            refusal = {"id": event["id"], "uncovered": [], "reason": f"{_what(event)} was not sent: {doubts.sender}"}
         else:
             refusal = _refusal(event, this_vm, None if allow_uncovered else drained, silent)
+            if refusal and refusal["uncovered"] and doubts and doubts.others:
+                refusal["reason"] = f"{refusal['reason']}. {doubts.others}"
         if refusal:
             judgement.refused.append(refusal)
         else:
@@ -82,7 +94,7 @@ def _asked_for(
 
 def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
     """Why not, or None. Where `drained` is None, the user takes responsibility for the VMs that are not drained."""
-    what = f"{event['type']} {event['id']}"
+    what = _what(event)
     covered = None if drained is None else drained - (silent - {canonical_name(this_vm)})
     uncovered = [] if covered is None else [name for name in event["resources"] if canonical_name(name) not in covered]
     if uncovered and all(canonical_name(name) in silent for name in uncovered):
@@ -98,9 +110,13 @@ def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: s
     return {"id": event["id"], "uncovered": uncovered, "reason": reason}
 
 
+def _what(event: EventData) -> str:
+    return f"{event['type']} {event['id']}"
+
+
 def _without_a_mark(event: EventData, hosts: Sequence[str]) -> dict[str, t.Any] | None:
     """Who can't be told that the event may start at any moment may be drained by somebody else for another one."""
-    what = f"{event['type']} {event['id']}"
+    what = _what(event)
     reason = f"{what} was not sent: it could not be written into the journal of {', '.join(hosts)} that it begins"
     return {"id": event["id"], "uncovered": [], "reason": reason}
 

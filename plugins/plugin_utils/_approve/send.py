@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+    Doubts,
     EventRecord,
     Judgement,
     judge_events,
@@ -74,6 +75,8 @@ class Approver:
     timeout: float
     # For each event, the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[DocumentReading], dict[str, list[str]]] = lambda _reading: {}
+    # Why hosts are not believed to be the VMs that they say they are.
+    doubts: Callable[[DocumentReading], Doubts | None] = lambda _reading: None
     # For each event, the hosts that it names and whose journals do not say that its approval begins.
     unmarked: Callable[[], dict[str, list[str]]] = dict
     # In a run: what was read and decided on already, and for each event the host that is to send.
@@ -146,6 +149,7 @@ class Approver:
             self.allow_uncovered,
             {} if self.allow_uncovered else self.not_shown(self.reading),
             self.unmarked(),
+            self.doubts(self.reading),
         )
 
     def _take_turn(self, judgement: Judgement, asked: Sequence[str], approval: Approval) -> Judgement:

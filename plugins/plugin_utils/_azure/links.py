@@ -20,8 +20,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
     Claim,
-    InventoryOf,
-    settle_claims,
+    InventoryNames,
+    false_claims,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, scope_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
@@ -193,6 +193,7 @@ class Vms:
 
     def __init__(self, this_hosts: ThisHosts, host_vars: HostVars) -> None:
         self.scopes: dict[str, Scope] = {}
+        self._this_hosts, self._host_vars = this_hosts, host_vars
         # The delivery groups that the user declared.
         self.groups: dict[str, str] = {}
         # Hosts that are not believed to be the VMs that they claim to be.
@@ -225,16 +226,22 @@ class Vms:
             found = [host for host in found if host not in self.refused]
         return found if scope is None else [host for host in found if self.scopes[host] in (None, scope)]
 
-    def refuse_false_claims(self, inventory_of: InventoryOf) -> list[Claim]:
-        """From here on, who claims to be a VM that another host is, or may be as well, is no VM of that name."""
+    def refuse_false_claims(self, names: Callable[[], InventoryNames] | None = None) -> list[Claim]:
+        """From here on, a host whose claim the inventory does not bear out is no VM of that name.
+
+        `names`: the whole inventory, asked for at most once; without it only the hosts of this run are compared.
+        """
         rivals = {name: [self._first[name], *more] for name, more in self._more.items()}
-        claims = settle_claims(rivals, self.scopes, inventory_of)
+        claims = false_claims(self._this_hosts, self._host_vars, rivals, names)
         self.refused.update(host for claim in claims for host in claim.refused)
         return claims
 
 
 def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
-    """The events that something is to be done about, the most urgent first."""
+    """The events of these hosts, the most urgent first, for looking at and for keeping hosts together.
+
+    The hosts' own words are taken for which VMs they are: nothing may be drained or approved by it.
+    """
     return to_look_after(all_events(Vms(this_hosts, host_vars), this_hosts, host_vars))
 
 

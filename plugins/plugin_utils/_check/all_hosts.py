@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import state as _state
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import facts_without, never_looked_at
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
@@ -48,11 +49,12 @@ def check_all(
     settings: RehearsalSettings,
     asked: Asked,
     not_before: str,
+    names: Callable[[], InventoryNames] | None = None,
 ) -> Checked:
     """What was seen on all hosts, and what it means.
 
     `seen`: results of _check_host. `nodes`: what clusters answered about nodes of these hosts. `variables`: of
-    the same hosts. `known`: all hosts of the inventory.
+    the same hosts. `known`: all hosts of the inventory, `names` the same by their VMs.
     """
     by_host = {host: _of_host(host, result, nodes.get(host)) for host, result in seen.items()}
     drained = [host for host, result in seen.items() if result and result.get("journal")]
@@ -75,7 +77,7 @@ def check_all(
     if all(finding.verdict != "bad" for finding in policy):
         everybody = {host: {**variables.get(host, {}), **read.get(host, {})} for host in seen}
         out = [host for host, result in seen.items() if host in drained or _reason(result)]
-        rehearsed, about_fleet = rehearse(list(seen), everybody, settings, not_before, out)
+        rehearsed, about_fleet = rehearse(list(seen), everybody, settings, not_before, out, names)
         for host, finding in rehearsed.items():
             by_host[host].append(finding)
         fleet += about_fleet

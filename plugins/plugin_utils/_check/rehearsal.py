@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
@@ -15,6 +16,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural
 
 NOTICE = 900
+# Doubts that a host is the VM that it says it is, whatever the others say.
+_ABOUT_ONE_HOST = ("contradicted", "unconfirmed")
 _DEEDS = {
     "drain": "it would be drained first",
     "approve": "it would be approved without a drain",
@@ -51,11 +54,15 @@ def rehearse(
     settings: RehearsalSettings,
     not_before: str,
     out: Collection[str] = (),
+    names: Callable[[], InventoryNames] | None = None,
 ) -> tuple[dict[str, Finding], list[Finding]]:
-    """Findings for each host and for the fleet. `out`: hosts that can't be counted on now."""
+    """Findings for each host and for the fleet. `out`: hosts that can't be counted on now.
+
+    `names`: the whole inventory by its VMs.
+    """
     told = {host: _with_reboot(host, variables.get(host) or {}, not_before) for host in hosts}
     try:
-        plan = make_plan(hosts, told, settings.policy, max_at_once=settings.max_at_once)
+        plan = make_plan(hosts, told, settings.policy, max_at_once=settings.max_at_once, names=names)
     except ValueError as error:
         return {}, [bad("plan", "a Reboot of every host", str(error), "Correct this setting")]
     by_host = {}
@@ -73,11 +80,15 @@ def rehearse(
         *_about_service(hosts, variables, waves, settings.min_in_service, out),
     ]
     fleet += [
-        bad("plan", "who is which VM", doubt["why"], "Correct maintenance_vm_name or ansible_host of one of them")
+        bad("plan", "who is which VM", doubt["why"], "Set maintenance_vm_name where it is missing, or correct it")
         for doubt in plan["not_believed"]
         # The others follow from these, and are about events that there are not.
-        if doubt["wrong"]
+        if doubt["wrong"] and doubt["kind"] not in _ABOUT_ONE_HOST
     ]
+    seen = "nothing would be drained or approved, as the inventory does not confirm which VM it says that it is"
+    for doubt in plan["not_believed"]:
+        for host in doubt["hosts"] if doubt["kind"] in _ABOUT_ONE_HOST else ():
+            by_host[host] = bad("plan", "a Reboot of this host", seen, "Set maintenance_vm_name, or correct it")
     fleet += [
         doubtful("plan", "a Reboot of every host", warning, "docs/waves.md tells more")
         for wave in plan["waves"]

@@ -10,10 +10,8 @@ import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    canonical_name,
-    warning_about_version,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import false_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     inventory_scope,
     same_scope,
@@ -91,13 +89,12 @@ def about_name(host: str, variables: Mapping[str, t.Any], this_host: Mapping[str
     if not told:
         do = "Set maintenance_vm_name to the name that events use for this VM"
         return bad("service", point, "the service does not tell it", do)
-    given = variables.get("maintenance_vm_name")
-    if given and canonical_name(str(given)) != canonical_name(str(told)):
-        do = "Correct maintenance_vm_name, or ansible_host: this is another VM"
-        return bad("service", point, f"{told}, and maintenance_vm_name is {given}", do)
-    if not given and canonical_name(host) != canonical_name(str(told)):
-        do = f"Set maintenance_vm_name: {told}, so that it is known before the host was read"
-        return doubtful("service", point, f"{told}, and the inventory calls it {host}", do)
+    for claim in false_claims({host: this_host or {}}, {host: variables}, {}):
+        if claim.kind == "contradicted":
+            do = "Correct the inventory, or ansible_host: this is another VM, and nothing is drained or approved for it"
+            return bad("service", point, f"{told}, and the inventory declares {claim.instead}", do)
+        do = f"If it is, set maintenance_vm_name: {told}. Until then nothing is drained or approved for it"
+        return bad("service", point, f"{told}, which the inventory does not confirm", do)
     return good("service", point, str(told))
 
 

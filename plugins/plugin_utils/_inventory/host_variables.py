@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import parse_resource_id
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     InventoryHost,
     normal_endpoint,
@@ -38,9 +39,7 @@ class HostVariables:
         self.delivery_group_var = delivery_group_var
         self.more = more
         self.resolve = resolve
-        self.wanted = frozenset(
-            (*vm_name_from, endpoint_var, delivery_group_var, _RESOURCE_GROUP, _SUBSCRIPTION, *_RESOURCE_IDS, *_VM_IDS)
-        )
+        self.wanted = frozenset((*vm_name_from, endpoint_var, delivery_group_var, *IDENTITY_VARIABLES, *_VM_IDS))
         found = ((group, self._of(group)) for group in inventory.groups.values())
         # Only groups that have something to say: mostly there are few, or none.
         self.of_groups = {group.name: variables for group, variables in found if variables}
@@ -74,6 +73,7 @@ class HostVariables:
             vm_id=known.get(_VM_IDS[0]) or known.get(_VM_IDS[1]),
             delivery_group=known.get(self.delivery_group_var),
             endpoint=normal_endpoint(endpoint) if endpoint else None,
+            identity=self._identity(known),
         )
 
     def _text(self, host: str, variable: str, value: t.Any) -> str | None:
@@ -88,6 +88,13 @@ class HostVariables:
             if known.get(variable):
                 return known[variable]
         return None
+
+    def _identity(self, known: dict[str, str | None]) -> dict[str, str]:
+        found = {name: text for name in IDENTITY_VARIABLES if (text := known.get(name))}
+        # A variable that the user names for it is as good as ours.
+        own = [name for name in self.vm_name_from if name not in (*IDENTITY_VARIABLES, "inventory_hostname")]
+        given = next((text for name in own if (text := known.get(name))), None)
+        return {"maintenance_vm_name": given, **found} if given else found
 
     @staticmethod
     def _home(known: dict[str, str | None]) -> tuple[str | None, str | None]:

@@ -19,6 +19,11 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    InventoryNames,
+    false_claims,
+    known_vms,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts_by_name import HostsByName
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.knowledge import Knowledge, VmWithoutHost
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.new_hosts import new_hosts
@@ -36,6 +41,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.why_u
     WhyUnread,
     some,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable
 
 
@@ -49,6 +55,8 @@ def make_overlay(
     oldest = -float("inf") if settings.max_age is None else settings.now - settings.max_age
     in_time = sorted((reading for reading in readings if reading.read_at >= oldest), key=lambda one: one.read_at)
     too_old = [reading for reading in readings if reading.read_at < oldest]
+    in_time, not_believed = _without_false_claims(fleet, in_time)
+    failures = [*failures, *not_believed]
     fleet.believe(in_time)
     views = [ReadingView(reading, settings) for reading in in_time]
     knowledge = Knowledge(fleet, views)
@@ -66,6 +74,21 @@ def make_overlay(
     for lines in (overlay.warnings, overlay.problems, overlay.details):
         lines[:] = map(printable, lines)
     return overlay
+
+
+def _without_false_claims(fleet: HostsByName, readings: t.Sequence[Reading]) -> tuple[list[Reading], list[Failure]]:
+    """A host whose own word for its name the inventory does not bear out is unread: its events may be another one's."""
+    told = {
+        reading.hosts[0]: reading.this_host
+        for reading in readings
+        if reading.told_by_host and reading.this_host and reading.hosts[0] in fleet.hosts
+    }
+    identities = {name: host.identity for name, host in fleet.hosts.items()}
+    # Two hosts with one name are looked at together with all readings.
+    claims = false_claims(told, identities, {}, lambda: InventoryNames(identities, known_vms(identities, identities)))
+    refused = {host for claim in claims for host in claim.refused}
+    left = [reading for reading in readings if not (reading.told_by_host and reading.hosts[0] in refused)]
+    return left, [Failure("the inventory", doubt["why"], tuple(doubt["hosts"])) for doubt in about_claims(claims, {})]
 
 
 class _Listed:

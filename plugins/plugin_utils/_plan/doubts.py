@@ -26,12 +26,14 @@ _MOST = 8
 
 class Doubt(t.TypedDict):
     why: str
+    # As that of a claim, or `groups`, or `hearsay`.
+    kind: str
     hosts: list[str]
     wrong: bool
 
 
 def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms, host_vars: HostVars) -> list[Doubt]:
-    found = [_about_claim(claim, host_vars) for claim in claims]
+    found = about_claims(list(claims), host_vars)
     for seen in events:
         if seen.is_torn:
             found.append(_about_groups(seen, vms.groups))
@@ -58,22 +60,66 @@ def _own_events(host: str, vm_name: str, host_vars: HostVars) -> list[Mapping[st
     ]
 
 
+def about_claims(claims: Sequence[Claim], host_vars: HostVars) -> list[Doubt]:
+    """In words, with the remedy; of hosts that the inventory only has to declare, all in one sentence."""
+    found = [_about_claim(claim, host_vars) for claim in claims if claim.kind != "unconfirmed"]
+    unconfirmed = sorted(
+        (claim for claim in claims if claim.kind == "unconfirmed"), key=lambda one: natural(one.refused[0])
+    )
+    return [*found, _about_unconfirmed(unconfirmed, host_vars)] if unconfirmed else found
+
+
+def _about_unconfirmed(claims: Sequence[Claim], host_vars: HostVars) -> Doubt:
+    hosts = [claim.refused[0] for claim in claims]
+    if len(claims) == 1:
+        why = (
+            f"{hosts[0]} says that it is the VM {claims[0].written}, which the inventory does not confirm. If"
+            f" it is, set maintenance_vm_name: {claims[0].written} on it. Until then nothing is drained or"
+            " approved for it."
+        )
+    else:
+        said = _some([f"{claim.refused[0]} ({claim.written})" for claim in claims])
+        why = (
+            f"{said} say that they are the VMs in brackets, which the inventory does not confirm. Set"
+            " maintenance_vm_name on each host where the name is correct. Until then nothing is drained or approved for"
+            " them."
+        )
+    needed = any(_own_events(claim.refused[0], claim.vm_name, host_vars) for claim in claims)
+    return {"why": why, "kind": "unconfirmed", "hosts": hosts, "wrong": needed}
+
+
 def _about_claim(claim: Claim, host_vars: HostVars) -> Doubt:
     claimants = sorted({*claim.refused, *filter(None, [claim.host])}, key=natural)
     refused = sorted(claim.refused, key=natural)
-    if claim.host:
+    names = [claim.vm_name]
+    if claim.kind == "contradicted":
+        names.append(claim.instead)
+        why = (
+            f"{_some(refused)} says that it is the VM {claim.written}, but the inventory declares it to be"
+            f" {claim.instead}. Nothing is drained or approved for {_some(refused)}. Correct the inventory, or"
+            " ansible_host if this is another machine"
+        )
+    elif claim.kind == "contested" and not claim.host:
+        why = (
+            f"{_some(refused)} says that it is the VM {claim.written}, and by its name {claim.instead} may be that VM"
+            f" too. Nothing is drained or approved for {_some(refused)}. Set maintenance_vm_name: {claim.written} on"
+            " the one that it is"
+        )
+    elif claim.host:
         verb = "claims" if len(refused) == 1 else "claim"
         why = (
             f"{_some(refused)} {verb} to be the VM {claim.vm_name}, but by the inventory that is {claim.host}."
             f" Nothing is drained or approved for {_some(refused)}"
         )
+        if claim.kind == "contested":
+            why = f"{why}. If it is {_some(refused)}, set maintenance_vm_name: {claim.written} on it"
     else:
         why = (
             f"{_some(refused)} claim to be one VM, {claim.vm_name}, and the inventory does not say which of them it is."
             " Nothing is drained or approved for any of them. Set maintenance_vm_name on the one that it is"
         )
-    is_needed = any(_own_events(host, claim.vm_name, host_vars) for host in claimants)
-    return {"why": f"{why}.", "hosts": refused, "wrong": is_needed}
+    is_needed = any(_own_events(host, name, host_vars) for host in claimants for name in names)
+    return {"why": f"{why}.", "kind": claim.kind, "hosts": refused, "wrong": is_needed}
 
 
 def _about_groups(seen: SeenEvent, groups: Mapping[str, str]) -> Doubt:
@@ -87,7 +133,7 @@ def _about_groups(seen: SeenEvent, groups: Mapping[str, str]) -> Doubt:
         f"{_kind(seen)} {seen.id} names hosts of {len(by_group)} delivery groups: {in_words(parts)}. An event is of one"
         " group, so that one maintenance_delivery_group is wrong. Nothing is drained or approved for it."
     )
-    return {"why": why, "hosts": hosts, "wrong": True}
+    return {"why": why, "kind": "groups", "hosts": hosts, "wrong": True}
 
 
 def _about_undeclared(seen: SeenEvent) -> Doubt:
@@ -107,7 +153,7 @@ def _about_hearsay(seen: SeenEvent) -> Doubt:
         f"{_kind(seen)} {seen.id} names {_some(hosts)}, but is shown only by hosts that it does not name. Nothing is"
         " drained or approved for it."
     )
-    return {"why": why, "hosts": hosts, "wrong": False}
+    return {"why": why, "kind": "hearsay", "hosts": hosts, "wrong": False}
 
 
 def who_shows_it(shown_by: Sequence[str], silent: Sequence[str]) -> str:

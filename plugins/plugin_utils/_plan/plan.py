@@ -19,14 +19,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     was_read,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
-    CLAIM_VARIABLES,
-    InventoryOf,
+    IDENTITY_VARIABLES,
+    InventoryNames,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
-    SCOPE_VARIABLES,
-    this_hosts_of,
-    vm_name_of,
-)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import (
     doubts_about,
     has_begun_by_its_own_reading,
@@ -48,8 +44,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
-# What says which VM a host is, taken only of hosts that claim the same one.
-IDENTITY_VARIABLES = tuple(dict.fromkeys((*CLAIM_VARIABLES, *SCOPE_VARIABLES)))
+# Variables that users have for other things too: whatever they hold is no reason to fail.
+PLAN_TEXTS = IDENTITY_VARIABLES
 # Canonical VM name -> inventory hosts that are not in this run. Asked for at most once, and only where it matters.
 Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
 
@@ -68,11 +64,12 @@ def make_plan(
     drained: Iterable[str] = (),
     uncovered: str = "refuse",
     elsewhere: Elsewhere | None = None,
-    inventory_of: InventoryOf | None = None,
+    names: Callable[[], InventoryNames] | None = None,
     read_again: bool = False,
     now: float | None = None,
 ) -> Plan:
-    """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run.
+    """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run. `names`:
+    the whole inventory by its VMs, for hosts that are not declared to be the VMs that they say they are.
 
     `read_again`: they were read again just now, for what is about to be done. Before that, a host that is named by an
     event and does not show it stays with the others, to be read once more; after that, the event is not believed of it.
@@ -89,9 +86,7 @@ def make_plan(
     doubtful = [host for host in ordered if host not in unread_set and _journal_problem(host_vars.get(host) or {})]
     this_hosts = this_hosts_of(ordered, host_vars)
     vms = Vms(this_hosts, host_vars)
-    claims = vms.refuse_false_claims(
-        inventory_of or (lambda hosts: {host: host_vars.get(host) or {} for host in hosts})
-    )
+    claims = vms.refuse_false_claims(names)
     everything = all_events(vms, this_hosts, host_vars)
     doubts = doubts_about(everything, claims, vms, host_vars)
     seen_events = to_look_after(everything)

@@ -7,27 +7,34 @@ from __future__ import annotations
 
 import collections
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
     NOW,
     HostVars,
     SeenEvent,
-    collect_events,
+    Vms,
+    all_events,
     moment,
+    to_look_after,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    IDENTITY_VARIABLES,
+    InventoryNames,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     this_host_of,
     this_hosts_of,
     vm_name_of,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, domain_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, natural, some_of, wrapped
 
 REPORT_VARIABLES = WAVE_VARIABLES
 # Why a host could not be read, in the words of whoever did not answer.
-REPORT_TEXTS = ("maintenance_unread",)
+REPORT_TEXTS = ("maintenance_unread", *IDENTITY_VARIABLES)
 STATES = ("started", "pending", "unknown", "clear")
 NO_DOMAIN = "no domain known"
 # Azure announces most events a quarter of an hour ahead: what is older says little about now.
@@ -43,20 +50,27 @@ def make_report(
     now: float,
     title: str = "Azure maintenance",
     record: Mapping[str, t.Any] | None = None,
+    names: Callable[[], InventoryNames] | None = None,
 ) -> dict[str, t.Any]:
     """The report as data. `run` is `maintenance_run`, where there is one; `record` what record.py makes of the hosts'.
+
+    `names`: the whole inventory by its VMs.
 
     Raises ValueError with a sentence for the user.
     """
     _check_run(run)
     ordered = sorted(set(hosts), key=natural)
     domains = {host: _domain(host_vars.get(host)) for host in ordered}
-    seen_events = collect_events(this_hosts_of(ordered, host_vars), host_vars)
+    this_hosts = this_hosts_of(ordered, host_vars)
+    vms = Vms(this_hosts, host_vars)
+    doubts = about_claims(vms.refuse_false_claims(names), host_vars)
+    doubtful = {host: doubt["why"] for doubt in doubts for host in doubt["hosts"]}
+    seen_events = to_look_after(all_events(vms, this_hosts, host_vars))
     mine = collections.defaultdict(list)
     for seen in seen_events:
         for host in seen.hosts:
             mine[host].append(seen)
-    entries = [_host(host, host_vars.get(host), domains[host], mine[host]) for host in ordered]
+    entries = [_host(host, host_vars.get(host), domains[host], mine[host], doubtful.get(host)) for host in ordered]
     for entry in entries:
         entry["last_run"] = (run or {}).get("hosts", {}).get(entry["name"])
     read = [entry["read_at"] for entry in entries if entry["read_at"]]
@@ -71,6 +85,7 @@ def make_report(
         "hosts": entries,
         "last_run": run,
         "record": record,
+        "not_believed": [doubt["why"] for doubt in doubts],
     }
     return {**report, "lines": report_lines(report)}
 
@@ -87,11 +102,14 @@ def _domain(variables: Mapping[str, t.Any] | None) -> str:
     return domain_of(variables, this_host_of(variables)) or NO_DOMAIN
 
 
-def _host(name: str, variables: Mapping[str, t.Any] | None, domain: str, events: list[SeenEvent]) -> dict[str, t.Any]:
+def _host(
+    name: str, variables: Mapping[str, t.Any] | None, domain: str, events: list[SeenEvent], doubt: str | None
+) -> dict[str, t.Any]:
     known = variables or {}
     told = known.get("maintenance_status")
     status: Mapping[str, t.Any] = told if isinstance(told, dict) else {}
-    was_read = isinstance(status.get("events"), list)
+    # Whose events it has shown is not known, if it is another VM than it says.
+    was_read = isinstance(status.get("events"), list) and doubt is None
     dated = [seen for seen in events if not seen.started and seen.due != NOW]
     return {
         "name": name,
@@ -102,7 +120,7 @@ def _host(name: str, variables: Mapping[str, t.Any] | None, domain: str, events:
         "events": [seen.id for seen in events],
         "due": dated[0].event["not_before"] if dated else None,
         "read_at": str(status["read_at"]) if was_read and isinstance(status.get("read_at"), str) else None,
-        "unread": "" if was_read else str(known.get("maintenance_unread") or "it is unread"),
+        "unread": "" if was_read else str(doubt or known.get("maintenance_unread") or "it is unread"),
     }
 
 
@@ -176,6 +194,7 @@ def report_lines(report: Mapping[str, t.Any]) -> list[str]:
     unknown = [host["name"] for host in report["hosts"] if host["state"] == "unknown"]
     if unknown:
         lines.append(f"Nothing is known about {some_of(unknown, 8)}.")
+    lines += [f"Not believed: {why}" for why in report["not_believed"]]
     if (report["record"] or {}).get("without"):
         lines.append(f"No record is kept on {some_of(report['record']['without'], 8)}.")
     if run:

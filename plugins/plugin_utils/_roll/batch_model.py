@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
@@ -26,7 +27,7 @@ class Inventory:
     """What is asked of the rest of the inventory, and only where it matters, as it is costly."""
 
     elsewhere: Callable[[], Mapping[str, Sequence[str]]]
-    inventory_of: Callable[[Sequence[str]], HostVars]
+    names: Callable[[], InventoryNames]
 
 
 def newest_plan(
@@ -40,7 +41,7 @@ def newest_plan(
         drained=with_journal(variables),
         uncovered=wishes.uncovered,
         elsewhere=inventory.elsewhere,
-        inventory_of=inventory.inventory_of,
+        names=inventory.names,
         read_again=read_again,
         now=now,
     )

@@ -9,6 +9,12 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    KnownVms,
+    of_one_short_name,
+    with_told_scopes,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
@@ -42,11 +48,12 @@ def begin(
     lock_hosts: t.Any,
     windows: t.Collection[str] = (),
     services: Mapping[str, str] | None = None,
+    vms: KnownVms | None = None,
 ) -> RunState:
     """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`.
 
     `windows`: those of them that are Windows hosts. `services`: host -> its service, also of hosts that the run leaves
-    out, where that matters.
+    out, where that matters. `vms`: what the inventory declares of all its hosts.
     """
     return {
         "run_id": run_id,
@@ -64,6 +71,7 @@ def begin(
         "not_believed": [],
         "keepers": lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
+        "vms": {host: list(entry) for host, entry in (vms or {}).items()},
         "services": dict(services or {}),
         "refused": [],
         "notes": [],
@@ -100,6 +108,7 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
             " write beside the watcher's status. Use become, so that only one of them acts."
         )
     planned = [event for wave in made["waves"] for event in wave["events"]] + made["ignored"]
+    shared_names = [host for host in of_one_short_name(state["lease_of"]) if host in variables]
     wrong = [doubt["why"] for doubt in made["not_believed"] if doubt["wrong"]]
     after: RunState = {
         **state,
@@ -107,6 +116,8 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
+        # In a batch the other hosts' readings are not at hand.
+        "vms": with_told_scopes(state["vms"], this_hosts_of(shared_names, variables)),
         "gone": gone_now(state, fresh),
         "refused": made["refused_hosts"],
         # Events keep what was first planned for them.

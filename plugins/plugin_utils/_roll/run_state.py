@@ -212,6 +212,8 @@ class RunState(t.TypedDict):
     # Lease -> its keepers; host -> its lease; what the keepers were told.
     keepers: dict[str, list[str]]
     lease_of: dict[str, str]
+    # Host of the inventory -> its VM and its resource group, where it declares them: see vm_claims.py.
+    vms: dict[str, list[str | None]]
     # Host -> its service, whatever `--limit` says, where enough of them must be in service.
     services: dict[str, str]
     notes: list[NoteData]

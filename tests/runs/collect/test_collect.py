@@ -52,8 +52,8 @@ def hosts(folder, fleet):
     own = {vm: {"maintenance_endpoint": url} for vm, url in fleet.endpoints.items()}
     for name in ("web-0", "web-1", "web-2"):
         own[name]["maintenance_delivery_group"] = "set-1"
-    # Under another name, which only the VM itself can clear up.
-    own["10.0.0.9"] = own.pop("lone")
+    # Called by address, so that the inventory has to say which VM it is.
+    own["10.0.0.9"] = {**own.pop("lone"), "maintenance_vm_name": "lone"}
     own["gone"] = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
     return str(inventory(folder, own))
 

@@ -13,11 +13,13 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
     drained_vms,
     never_told,
+    not_believed,
     not_shown,
     ready_hosts,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+    Doubts,
     EventRecord,
     convoy,
     is_reached,
@@ -30,6 +32,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from helpers import approval_model
 from helpers.approval_model import raw_event
 
@@ -376,10 +379,68 @@ def test_who_was_never_read_covers_only_where_the_inventory_says_that_he_is_here
 
 def test_of_hosts_that_claim_one_vm_only_the_one_covers_that_the_inventory_says_it_is():
     host_vars = {"db": read_host("db", "rg-1"), "liar": read_host("db", "rg-1"), "other": read_host("web", "rg-1")}
-    assert drained_vms(["liar", "db"], host_vars, "web", HERE, "web") == ["db"]
-    assert drained_vms(["web", "other"], host_vars, "web", HERE, "web") == ["web"]
+    assert covering(["liar", "db"], host_vars) == ["db"]
+    assert covering(["web", "other"], host_vars) == ["web"]
     told = {"a": read_host("db", "rg-1"), "b": read_host("db", "rg-1")}
-    assert drained_vms(["a", "b"], told, "web", HERE, "web") == []
+    assert covering(["a", "b"], told) == []
+
+
+def covering(drained, host_vars, names=None, this_vm="web"):
+    """The names that these hosts cover for the host web, without the hosts that are not believed."""
+    shown = [raw_event("A", ["web", "db"])]
+    this_host = {**HERE, "vm_name": this_vm}
+    claims = not_believed(drained, {"web": {}, **host_vars}, "web", this_host, this_vm, events(*shown), names)
+    refused = {host for claim in claims for host in claim.refused}
+    return drained_vms(drained, host_vars, "web", this_host, this_vm, refused)
+
+
+@pytest.mark.parametrize(
+    ("variables", "covers"),
+    [
+        ({}, False),
+        ({"maintenance_vm_name": "DB "}, True),
+        ({"maintenance_vm_name": "xevil"}, False),
+        ({"name": "db"}, True),
+        ({"name": "xevil"}, False),
+        ({"name": "xevil", "resource_group": "rg-1"}, False),
+        ({"id": "/subscriptions/s/resourceGroups/rg-1/providers/Microsoft.Compute/virtualMachines/db"}, True),
+        ({"id": "/subscriptions/s/resourceGroups/rg-1/providers/Microsoft.Compute/virtualMachines/x"}, False),
+    ],
+)
+def test_a_host_of_another_name_covers_only_the_vm_that_the_inventory_declares(variables, covers):
+    host_vars = {"app": {**read_host("db", "rg-1"), **variables}}
+    assert covering(["web", "app"], host_vars) == (["web", "db"] if covers else ["web"])
+
+
+def test_a_host_outside_the_task_may_be_the_vm_that_another_one_claims():
+    whole = InventoryNames(["web", "db", "app"], {"app": ["db", None]})
+    assert covering(["web", "db"], {"db": read_host("db", "rg-1")}, lambda: whole) == ["web"]
+    # The sender itself.
+    assert covering(["web"], {}, lambda: InventoryNames(["web", "b"], {"b": ["web", "s/rg-1"]})) == []
+    assert covering(["web"], {}, lambda: InventoryNames(["web", "b"], {"b": ["web", "s/rg-2"]})) == ["web"]
+    assert covering(["web"], {}, this_vm="db") == []
+
+
+def test_whom_no_event_names_is_not_looked_up():
+    def costly():
+        raise AssertionError
+
+    assert covering(["web", "x"], {"web": {"maintenance_vm_name": "web"}, "x": read_host("x", "rg-1")}, costly)
+
+
+def test_a_sender_that_is_not_believed_sends_nothing_and_says_why():
+    shown = events(raw_event("A", ["web-0"]))
+    doubts = Doubts("evil says that it is web-0.", "")
+    for allow in (False, True):
+        (refusal,) = judge_events(shown, None, "web-0", ["web-0"], allow, doubts=doubts).refused
+        assert refusal == {"id": "A", "uncovered": [], "reason": "Reboot A was not sent: evil says that it is web-0."}
+
+
+def test_why_another_host_does_not_cover_its_vm_is_told_with_the_refusal():
+    shown = events(raw_event("A", ["web-0", "web-1"]))
+    (refusal,) = judge_events(shown, None, "web-0", ["web-0"], doubts=Doubts("", "evil is xevil.")).refused
+    assert refusal["reason"].endswith("web-1, not among the drained hosts. evil is xevil.")
+    assert not judge_events(shown, None, "web-0", ["web-0", "web-1"], doubts=Doubts("", "x")).refused
 
 
 def test_a_vm_that_does_not_show_the_event_itself_does_not_cover_it():

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, Vms, all_events, collect_events
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import settle_claims
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+    InventoryNames,
+    declared_vm,
+    false_claims,
+    known_vms,
+    of_one_short_name,
+    settle_claims,
+    with_told_scopes,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     hosts_by_vm_name,
     inventory_scope,
@@ -244,7 +252,7 @@ OTHER = {"resource_group": "other", "subscription_id": "S"}
 def settled(inventory, name="web-0", scopes=None):
     """For each set of rivals: the one that it is, and those that are refused."""
     told = {host: (scopes or {}).get(host) for host in inventory}
-    claims = settle_claims({name: list(inventory)}, told, lambda hosts: {host: inventory[host] for host in hosts})
+    claims = settle_claims({name: list(inventory)}, told, inventory)
     assert all(claim.vm_name == name for claim in claims)
     return [(claim.host, claim.refused) for claim in claims]
 
@@ -305,6 +313,168 @@ def test_whose_group_nobody_knows_is_the_rival_of_all():
 def test_three_of_whom_the_last_is_the_one():
     inventory = {"a": {}, "b": {}, "web-0": {}}
     assert settled(inventory) == [("web-0", ["a", "b"])]
+
+
+# One host and the whole inventory: confirmed, contradicted, contested, or unconfirmed.
+
+SET = "/subscriptions/S/resourceGroups/RG/providers/Microsoft.Compute/virtualMachineScaleSets"
+VM = "/subscriptions/S/resourceGroups/RG/providers/Microsoft.Compute/virtualMachines"
+
+
+def verdict(host, says, variables=None, *others, known=None, scope=("S", "RG")):
+    """What is wrong with the claim of this host: nothing, or the kind of doubt and what it is instead."""
+    this_host = {"vm_name": says, "subscription_id": scope[0], "resource_group": scope[1]}
+    names = InventoryNames([host, *others], {**known_vms([host], {host: variables or {}}), **(known or {})})
+    claims = false_claims({host: this_host}, {host: variables or {}}, {}, lambda: names)
+    assert all(claim.refused == [host] for claim in claims)
+    assert len(claims) <= 1
+    return next(((claim.kind, claim.host or claim.instead) for claim in claims), None)
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"maintenance_vm_name": "web-1"}, "web-1"),
+        ({"maintenance_vm_name": " Web-1 "}, "WEB-1"),
+        ({"maintenance_vm_name": "web-1"}, "_web-1"),
+        ({"maintenance_vm_name": 42}, "42"),
+        ({"maintenance_vm_name": "web-1", "name": "x", "resource_group": "RG"}, "web-1"),
+        ({"maintenance_vm_name": "web-1", "resource_group": "of something else"}, "web-1"),
+        ({"id": f"{VM}/web-1"}, "web-1"),
+        ({"id": f"{VM.lower()}/WEB-1"}, "web-1"),
+        ({"resource_id": f"{VM}/web-1", "id": "i-123"}, "web-1"),
+        ({"resource_id": f"{VM}/web-1/extensions/x"}, "web-1"),
+        ({"id": f"{SET}/web/virtualMachines/3"}, "web_3"),
+        ({"id": f"{SET}/web/virtualMachines/web_3"}, "web_3"),
+        ({"name": "web-1"}, "web-1"),
+        ({"name": "x", "computer_name": "web-1"}, "web-1"),
+        ({"name": "web-1", "resource_group": "rg", "computer_name": "x"}, "web-1"),
+        ({"name": 42}, "42"),
+    ],
+)
+def test_the_inventory_confirms_what_a_host_says(variables, says):
+    assert verdict("10.0.0.4", says, variables, "10.0.0.5") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "says"), [("web-1", "web-1"), ("WEB-1", "web-1"), ("web-1.example.com", "Web-1"), ("a.b", "a.b")]
+)
+def test_a_host_is_the_vm_that_it_is_called(host, says):
+    assert verdict(host, says, {}, "web-2", "10.0.0.4") is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "instead"),
+    [
+        ({"maintenance_vm_name": "xevil"}, "xevil"),
+        ({"maintenance_vm_name": 42}, "42"),
+        ({"maintenance_vm_name": "xevil", "name": "db1"}, "xevil"),
+        ({"id": f"{VM}/xevil"}, "xevil"),
+        ({"id": f"{SET}/db1/virtualMachines/1"}, "db1_1"),
+        ({"name": "xevil", "resource_group": "RG"}, "xevil"),
+        ({"name": "db1", "resource_group": "other"}, "db1 in other"),
+        ({"id": f"{VM}/db1", "resource_group": "other"}, "db1 in S/other"),
+        ({"id": f"{VM.replace('/S/', '/T/')}/db1"}, "db1 in T/RG"),
+        ({"maintenance_vm_name": "db1", "subscription_id": "S", "resource_group": "other"}, "db1 in S/other"),
+    ],
+)
+@pytest.mark.parametrize("host", ["evil", "db1", "xevil"])
+def test_a_declaration_that_the_metadata_contradicts(host, variables, instead):
+    assert verdict(host, "db1", variables, "web-1") == ("contradicted", instead)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        *("web-1.", "web -1", "web-11", "web", "web_1", "-web-1"),
+        # Cyrillic, fullwidth, a dash, and one that can't be seen.
+        *("w\u0435b-1", "\uff57eb-1", "web\u20101", "web-1\u200b"),
+    ],
+)
+def test_what_only_looks_alike_is_another_name(says):
+    assert verdict("web-1", says, {}) == ("unconfirmed", "")
+    assert verdict("web-1", says, {"maintenance_vm_name": "web-1"}) == ("contradicted", "web-1")
+    assert verdict("x", "web-1", {"maintenance_vm_name": says})[0] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        *(
+            {},
+            {"name": "other"},
+            {"name": ""},
+            {"name": True},
+            {"maintenance_vm_name": ["web-1"]},
+            {"resource_group": "RG"},
+        ),
+        {"id": "/subscriptions/S/resourceGroups/RG/providers/Microsoft.Network/virtualMachines/web-1"},
+        {"id": "/subscriptions/S/resourceGroups/RG"},
+    ],
+)
+@pytest.mark.parametrize("host", ["10.0.0.4", "evil", "10.web-1", "xweb-1.example.com", "fe80::1"])
+def test_what_the_inventory_does_not_say_is_not_confirmed(host, variables):
+    assert verdict(host, "web-1", variables, "web-2") == ("unconfirmed", "")
+
+
+def test_an_address_has_no_first_name():
+    assert verdict("10.0.0.4", "10", {}) == ("unconfirmed", "")
+
+
+@pytest.mark.parametrize("host", ["evil", "10.0.0.9", "web-1"])
+def test_a_vm_that_another_host_of_the_inventory_is(host):
+    """Whatever the run leaves out."""
+    assert verdict(host, "web-1", {}, "b", known={"b": ["WEB-1", None]}) == ("contested", "b")
+    assert verdict(host, "web-1", {}, "b", known={"b": ["web-1", "s/rg"]}) == ("contested", "b")
+    # The user's word for this host is what counts.
+    assert verdict(host, "web-1", {"maintenance_vm_name": "web-1"}, "b", known={"b": ["web-1", None]}) is None
+
+
+def test_a_vm_that_another_host_is_called():
+    for other in ("web-1", "WEB-1", "web-1.example.com"):
+        assert verdict("evil", "web-1", {}, other) == ("contested", other)
+        assert verdict("evil", "web-1", {"maintenance_vm_name": "web-1"}, other) is None
+    # A bare name is a word that anybody uses for anything.
+    assert verdict("evil", "web-1", {"name": "web-1"}, "web-1") == ("contested", "web-1")
+    assert verdict("web-1.b", "web-1", {}, "web-1.a") == ("contested", "web-1.a")
+    assert verdict("web-1.b", "web-1", {}, "web-1") == ("contested", "web-1")
+    assert verdict("web-1", "web-1", {}, "web-1.b") is None
+
+
+def test_a_host_that_is_declared_to_be_another_vm_or_elsewhere_contests_nothing():
+    assert verdict("web-1.b", "web-1", {}, "web-1.a", known={"web-1.a": ["x", None]}) is None
+    assert verdict("web-1.b", "web-1", {}, "web-1.a", known={"web-1.a": [None, "s/other"]}) is None
+    assert verdict("web-1.b", "web-1", {}, "web-1.a", known={"web-1.a": [None, "s/rg"]}) is not None
+    assert verdict("web-1.b", "web-1", {}, "web-1.a", known={"web-1.a": [None, "s/other"]}, scope=(None, None))
+
+
+def test_the_inventory_is_asked_only_for_hosts_that_are_not_declared():
+    def costly():
+        raise AssertionError
+
+    this_hosts = {"a": {"vm_name": "web-1"}, "b": {"vm_name": None}, "c": {}, "d": {"vm_name": "x"}}
+    variables = {"a": {"maintenance_vm_name": "web-1"}, "d": {"maintenance_vm_name": "y"}}
+    assert [claim.refused for claim in false_claims(this_hosts, variables, {}, costly)] == [["d"]]
+    with pytest.raises(AssertionError):
+        false_claims({"web-1": {"vm_name": "web-1"}}, {}, {}, costly)
+
+
+def test_who_breaks_its_promise_does_not_keep_the_true_one_from_being_it():
+    this_hosts = {host: {"vm_name": "db1"} for host in ("evil", "db1")}
+    (claim,) = false_claims(this_hosts, {"evil": {"maintenance_vm_name": "xevil"}}, {"db1": ["evil", "db1"]})
+    assert (claim.kind, claim.refused) == ("contradicted", ["evil"])
+
+
+def test_what_is_known_of_an_inventory():
+    variables = {"a": {"maintenance_vm_name": "x"}, "b": {"id": f"{VM}/y"}, "c": {}, "d": SCOPED, "e": {"name": "z"}}
+    known = known_vms(variables, variables)
+    assert known == {"a": ["x", None], "b": ["y", "s/rg"], "d": [None, "s/rg"]}
+    assert of_one_short_name(["web-1.a", "web-2", "WEB-1.b", "web-1", "10.0.0.1", "10.0.0.2"]) == [
+        *("web-1.a", "WEB-1.b", "web-1")
+    ]
+    told = {"a": {"subscription_id": "S", "resource_group": "RG"}, "b": {**OTHER}, "c": {}, "n": {**OTHER}}
+    assert with_told_scopes(known, told) == {**known, "a": ["x", "s/rg"], "n": [None, "s/other"]}
+    assert declared_vm(None) is declared_vm({}) is None
 
 
 # Which VM a host is, and of which resource group: what counts more, and what does not count.

@@ -43,6 +43,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service i
     about_answer,
     about_clock_of_host,
     about_clock_of_service,
+    about_name,
     about_versions,
     offset_of_host,
     offset_of_service,
@@ -446,6 +447,31 @@ def test_each_host_is_told_its_wave_and_the_rule():
 def test_a_policy_that_does_not_drain_is_doubtful(action):
     by_host, _found = rehearsed(fleet(2), policy=[{"type": "Reboot", "action": action}])
     assert {finding.verdict for finding in by_host.values()} == {"doubtful"}
+
+
+def test_a_host_whose_vm_the_inventory_does_not_confirm_is_told_by_itself():
+    hosts = {**fleet(2), "10.0.0.4": host("0"), "app": host("0", maintenance_vm_name="app-1")}
+    for name, vm in (("10.0.0.4", "web-9"), ("app", "web-8")):
+        hosts[name]["maintenance_status"]["this_host"]["vm_name"] = vm
+    by_host, found = rehearsed(hosts)
+    assert {name for name, finding in by_host.items() if finding.verdict == "bad"} == {"10.0.0.4", "app"}
+    assert "who is which VM" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "verdict", "words"),
+    [
+        ("web-9", {}, "good", "web-9"),
+        ("web-9.example.com", {}, "good", "web-9"),
+        ("10.0.0.4", {"maintenance_vm_name": "WEB-9"}, "good", "web-9"),
+        ("10.0.0.4", {}, "bad", "web-9, which the inventory does not confirm"),
+        ("web-9", {"maintenance_vm_name": "x"}, "bad", "web-9, and the inventory declares x"),
+    ],
+)
+def test_the_name_of_a_vm(name, variables, verdict, words):
+    found = about_name(name, variables, {"vm_name": "web-9"})
+    assert (found.verdict, found.seen) == (verdict, words)
+    assert bool(found.do) == (verdict == "bad")
 
 
 def test_all_at_once_is_doubtful_and_can_be_split():

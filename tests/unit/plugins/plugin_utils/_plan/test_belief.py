@@ -9,6 +9,7 @@ import itertools
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves
@@ -116,7 +117,9 @@ def fleets_with_twins(draw):
     fleet = draw(fleets_with_liars())
     for number, name in enumerate(NAMES[:2]):
         group = draw(st.sampled_from(["rg", "rg-2", None]))
-        fleet[name] = host(NAMES[0], event(f"T{number}", NAMES[0]), group=group)
+        # The inventory declares that both are it.
+        declared = {"maintenance_vm_name": NAMES[0]}
+        fleet[name] = host(NAMES[0], event(f"T{number}", NAMES[0]), group=group, **declared)
     return fleet
 
 
@@ -199,7 +202,7 @@ def test_a_liar_does_not_tie_domains_together_once_they_were_read_again():
     ("true", "false"),
     [
         ({"maintenance_vm_name": "db1"}, {}),
-        ({"maintenance_vm_name": "DB1"}, {"maintenance_vm_name": "web-9"}),
+        ({"maintenance_vm_name": "DB1"}, {"name": "web-9"}),
         ({"name": "db1", "resource_group": "RG", "subscription_id": "S"}, {}),
         ({"name": "db1", "id": "/subscriptions/s/resourceGroups/rg/providers/x/db1"}, {"name": "web-9"}),
     ],
@@ -249,9 +252,52 @@ def test_where_the_inventory_does_not_tell_both_are_refused():
 
 
 def test_two_that_claim_one_vm_that_no_event_names_are_told_and_nothing_is_wrong():
-    fleet = {"a": host("db1"), "b": host("db1"), "c": host("db1", group="rg-2")}
+    fleet = {"a": host("db1"), "b": host("db1"), "c": host("db1", group="rg-2", maintenance_vm_name="db1")}
     plan = plan_of(fleet)
     assert [(doubt["hosts"], doubt["wrong"]) for doubt in plan["not_believed"]] == [(["a", "b"], False)]
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "said"),
+    [
+        ("db1", {"maintenance_vm_name": "xevil"}, "the VM db1, but the inventory declares it to be xevil."),
+        ("evil", {}, "evil says that it is the VM db1, which the inventory does not confirm. If it is, set"),
+        ("10.0.0.4", {"name": "other"}, "If it is, set maintenance_vm_name: db1 on it."),
+    ],
+)
+def test_a_host_whose_claim_the_inventory_does_not_bear_out_is_refused(name, variables, said):
+    shared = event("E", "web-0", "db1")
+    fleet = {"web-0": host("web-0", shared), name: host("db1", shared, **variables)}
+    plan = plan_of(fleet, drained=[name], read_again=True)
+    assert (drained_by(plan), approved_by(plan)) == ({"web-0"}, set())
+    assert plan["refused"][0]["uncovered"] == ["db1"]
+    assert [(doubt["hosts"], doubt["wrong"]) for doubt in plan["not_believed"]] == [([name], True)]
+    assert said in text_of(plan)
+    # What is drained there is returned to service.
+    assert plan["restore_first"] == [name]
+
+
+def test_a_host_outside_the_run_is_the_vm_that_another_one_claims():
+    shared = event("E", "web-0", "db1")
+    fleet = {"web-0": host("web-0", shared), "evil": host("db1", shared)}
+    for others, known in ((["db1"], {}), (["10.0.0.4"], {"10.0.0.4": ["db1", None]})):
+        names = InventoryNames([*fleet, *others], known)
+        plan = plan_of(fleet, names=lambda names=names: names)
+        assert (drained_by(plan), approved_by(plan)) == ({"web-0"}, set())
+        said = f"evil claims to be the VM db1, but by the inventory that is {others[0]}."
+        assert said in text_of(plan)
+        assert "set maintenance_vm_name: db1 on it." in text_of(plan)
+
+
+def test_hosts_that_the_inventory_only_has_to_declare_are_told_together():
+    fleet = {f"10.0.0.{number}": host(f"web-{number}", event(f"E{number}", f"web-{number}")) for number in range(12)}
+    (doubt,) = plan_of(fleet)["not_believed"]
+    assert (len(doubt["hosts"]), doubt["wrong"]) == (12, True)
+    assert "10.0.0.0 (web-0), 10.0.0.1 (web-1)" in doubt["why"]
+    assert "10.0.0.9" not in doubt["why"]
+    # Where no event is at stake, nothing is wrong yet.
+    (doubt,) = plan_of({"10.0.0.1": host("web-1")})["not_believed"]
+    assert not doubt["wrong"]
 
 
 def test_a_version_of_a_host_that_is_not_named_never_replaces_one_of_a_named_host():

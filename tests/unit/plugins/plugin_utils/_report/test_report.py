@@ -44,6 +44,19 @@ def host(*events, domain="0", read_at=READ_AT):
     return {"maintenance_status": {"this_host": this_host, "events": list(events), "read_at": read_at}}
 
 
+def test_a_host_that_is_not_the_vm_that_it_says_is_unknown_and_covers_nothing():
+    hosts = {"web-0": host(event("E", "web-0", "db1")), "evil": host(event("E", "web-0", "db1"))}
+    hosts["web-0"]["maintenance_status"]["this_host"]["vm_name"] = "web-0"
+    hosts["evil"]["maintenance_status"]["this_host"]["vm_name"] = "db1"
+    made = make_report(hosts, hosts, None, NOW)
+    (entry,) = made["events"]
+    assert (entry["hosts"], entry["uncovered"]) == (["web-0"], ["db1"])
+    evil = next(one for one in made["hosts"] if one["name"] == "evil")
+    assert evil["state"] == "unknown"
+    assert evil["unread"].startswith("evil says that it is the VM db1, which the inventory does not confirm.")
+    assert "Not believed: evil says" in " ".join(made["lines"])
+
+
 def a_run(**changes):
     return {
         "ok": True,

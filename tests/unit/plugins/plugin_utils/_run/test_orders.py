@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import left_of_deeds as _left
@@ -330,7 +331,7 @@ def test_who_shows_an_event_and_who_does_not_is_told_where_it_is_refused():
     assert "Not approved: event E, which also touches vm-b: a shows it, b does not." in summary["lines"]
 
 
-INVENTORY = _batch_model.Inventory(elsewhere=dict, inventory_of=lambda hosts: {host: {} for host in hosts})
+INVENTORY = _batch_model.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
 
 
 def a_run(hosts=("a",), **changes):

@@ -43,7 +43,7 @@ def variables(host, events, journal=None, group="rg", vm=None):
     shown = [{**one, "affects_this_host": name in one["resources"]} for one in events]
     this_host = {"vm_name": name, "update_domain": DOMAINS[host], "resource_group": group, "subscription_id": "s"}
     status = {"this_host": this_host, "events": shown, "read_at": "2026-11-16T00:00:00Z", "journal": journal}
-    return {"maintenance_status": status}
+    return {"maintenance_status": status, **({"maintenance_vm_name": vm} if vm else {})}
 
 
 def fleet(events, hosts=("web-0", "web-1", "web-2"), **journals):
