@@ -144,7 +144,7 @@ def _about_undeclared(seen: SeenEvent) -> Doubt:
         f" group for {_some(hosts)}, so that it is not approved. Set maintenance_delivery_group: {group} on"
         f" {'it' if len(hosts) == 1 else 'them'} if {'it is' if len(hosts) == 1 else 'they are'} of that group."
     )
-    return {"why": why, "hosts": hosts, "wrong": True}
+    return {"why": why, "kind": "groups", "hosts": hosts, "wrong": True}
 
 
 def _about_hearsay(seen: SeenEvent) -> Doubt:
