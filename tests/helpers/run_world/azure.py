@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 
 @dataclasses.dataclass
@@ -59,18 +60,38 @@ class Azure:
     def __init__(self, world, scripts, shared=True):
         self.world = world
         self.shared = shared
-        self.incarnation = 1
+        self.incarnation = dict.fromkeys(world.group.values(), 1)
         self.events = {script.id: AzureEvent(script) for script in scripts}
         for event in self.events.values():
             world.clock.start(self._life(event), after=event.script.appears)
 
     def document(self, host):
         """What this host's metadata service shows. Single VMs are shown their own events alone."""
-        return [event for event in self.events.values() if event.shown and (self.shared or host in event.hosts)]
+        return [
+            event
+            for event in self.events.values()
+            if event.shown and (host in event.hosts or (self.shared and self.group_of(event) == self.world.group[host]))
+        ]
+
+    def group_of(self, event):
+        return self.world.group[event.script.hosts[0]]
+
+    def type_of(self, event_id):
+        """A liar may have named one that does not exist."""
+        return self.events[event_id].type if event_id in self.events else "Reboot"
+
+    def mark(self, event_id, hosts, at):
+        """As a journal or a note has it."""
+        event = self.events.get(event_id)
+        more = {"takes_down": not event or event.takes_down, "vanishing": self.type_of(event_id) == "Preempt"}
+        return {"event": event_id, "hosts": list(hosts), "at": at, **more}
+
+    def _changes(self, event):
+        self.incarnation[self.group_of(event)] += 1
 
     def approve(self, event_id, sender):
-        event = self.events[event_id]
-        if event.shown and event.status == "Scheduled" and not event.approved:
+        event = self.events.get(event_id)
+        if event and event.shown and event.status == "Scheduled" and not event.approved:
             self.world.truth.about_to_approve(event, sender)
             event.approved = True
             event.approved_at = self.world.clock.now
@@ -78,8 +99,9 @@ class Azure:
 
     def _life(self, event):
         script, clock = event.script, self.world.clock
-        event.status, event.not_before = "Scheduled", clock.now + script.notice
-        self.incarnation += 1
+        # In whole seconds, as Azure tells it.
+        event.status, event.not_before = "Scheduled", float(math.ceil(clock.now + script.notice))
+        self._changes(event)
         born = clock.now
         approved_at = None
         while True:
@@ -97,11 +119,11 @@ class Azure:
             if script.grows_after is not None and age >= script.grows_after and not event.grown:
                 event.grown = True
                 event.hosts += [host for host in script.grows_by if host not in event.hosts]
-                self.incarnation += 1
+                self._changes(event)
             steps = [event.not_before - clock.now if not event.approved else 5.0, 5.0]
             yield max(0.5, min(steps))
         event.status, event.started_at = "Started", clock.now
-        self.incarnation += 1
+        self._changes(event)
         self.world.truth.starts(event)
         for host in event.hosts:
             self.world.hosts[host].goes_down(script.down_for)
@@ -119,4 +141,4 @@ class Azure:
 
     def _ends(self, event):
         event.over, event.over_at = True, self.world.clock.now
-        self.incarnation += 1
+        self._changes(event)

@@ -1,13 +1,12 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host with its journal, the load balancer with its records, and the keepers of lease and notes."""
+"""A host with its journal, and the load balancer with its records."""
 
 from __future__ import annotations
 
 import dataclasses
 
-LEASE = 90.0
 FENCE = 40.0
 POST_WITHIN = 20.0
 WORKED_ON = 30.0
@@ -44,9 +43,13 @@ class WorldHost:
         self.serves = True
         self.up = True
         self.vanished = False
+        # It takes commands and never answers.
+        self.hangs = False
         self.boot = 0
-        self.booted_at = 0.0
+        # Long before the history begins.
+        self.booted_at = -86400.0
         self.disk_lost_to_azure = float("-inf")
+        self.disk_lost_at = float("-inf")
 
     @property
     def clock(self):
@@ -66,6 +69,7 @@ class WorldHost:
             # A fresh disk boots into service.
             self.journal = None
             self.serves = True
+            self.world.lose_lock_files(self.name)
 
     def check(self, token, incarnation=None):
         """The host is the fence, by its own clock."""
@@ -74,7 +78,7 @@ class WorldHost:
             if boot != self.boot or self.clock.now - self.booted_at - at > FENCE:
                 raise Refused("too old")
             # The document must still be the one that was judged.
-            if incarnation is not None and incarnation != self.world.azure.incarnation:
+            if incarnation is not None and incarnation != self.world.azure.incarnation[self.world.group[self.name]]:
                 raise Refused("the document has changed")
 
     def _own(self, run):
@@ -229,38 +233,3 @@ class Balancer:
         self.world.truth.about_to_return(host)
         self.rotation[host] = True
         self.records.pop(host, None)
-
-
-class Keeper:
-    def __init__(self, world):
-        self.world = world
-        self.holder = None
-        self.expires = float("-inf")
-        self.notes = {}
-
-    def is_running(self):
-        return self.holder is not None and self.expires > self.world.clock.now
-
-    def take(self, run):
-        if self.is_running() and self.holder != run:
-            self.world.truth.kept_out(self.holder, "the lease")
-            return False
-        self.holder, self.expires = run, self.world.clock.now + LEASE
-        return True
-
-    def renew(self, run):
-        """Only a lease that is still running."""
-        if self.holder == run and self.is_running():
-            self.expires = self.world.clock.now + LEASE
-            return True
-        return not self.world.parts.only_running_leases_are_renewed and self.take(run)
-
-    def forget(self, run, keys):
-        """What this run has written itself."""
-        for key in keys:
-            if key in self.notes and self.notes[key].run == run:
-                del self.notes[key]
-
-    def release(self, run):
-        if self.holder == run:
-            self.holder = None

@@ -26,6 +26,12 @@ class Parts:
     renewed_only_while_connected: bool = True  # history 11
     young_notes_count: bool = True  # history 14
     notes_make_a_quick_run_read_again: bool = True  # history 13
+    noted_hosts_are_read: bool = True  # L1
+    one_note_is_enough: bool = True  # L2
+    a_mark_counts_by_the_own_account: bool = True  # L3
+    sent_events_need_the_lease: bool = True  # L4
+    a_refusal_outweighs: bool = True  # L5
+    new_lock_hosts_grant_nothing: bool = True
 
 
 ALL = Parts()

@@ -5,32 +5,26 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import random
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide, model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide, drain_decision, model
 
 from . import batches
+from .lease import Quorum
 from .machines import WORKED_ON, Refused
+from .readings import Known, read_host
 
-GROUP = "set"
 BATCH_PATIENCE = 600.0
 # A reading that is no older, and between which and the lease nobody came, need not be made again.
 FRESH = 5.0
+# How long a run waits for a machine that can't be reached, and for one that takes a command and never answers.
+NO_WAY = 5.0
+NO_ANSWER = 12.0
 
 
 class Unreachable(Exception):
     pass
-
-
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    token: tuple
-    incarnation: int
-    events: tuple  # (id, type, action, status, not_before, hosts, strangers)
-    journal: object
-    at: float
 
 
 class Run:
@@ -58,17 +52,16 @@ class Run:
         self.batched = batched
         # It asks for the lease right after the plan, and reads again only where somebody may have come between.
         self.quick = quick
-        self.told = {}
+        self.told = []
         self.acts_on = frozenset(hosts)
         self.random = random.Random(f"{world.random.random()} {name}")
         self.killed_at = None
         self.stopped_until = float("-inf")
         self.cut_from = set()
-        self.seen = {}  # host -> its last good reading
-        self.kept = {}  # what a run in batches goes by for the hosts of other batches: the same, since its plan
-        self.heard = {}  # note -> when this run first heard of it
+        self.known = Known(world, name, hosts)
         self.ended_at = None
-        self.notes = {}
+        self.notes = {}  # group -> the notes that its lock hosts had last
+        self.quorums = {group: Quorum(world.parts) for group in world.keepers}
         self.first_acts = []
 
     # -- what happens to it
@@ -96,7 +89,14 @@ class Run:
 
     def is_connected(self, host):
         alive = self.killed_at is None and self.stopped_until <= self.world.clock.now
-        return alive and host not in self.cut_from and self.world.hosts[host].up
+        return alive and not self._lost_at(host)
+
+    def _lost_at(self, name):
+        """The seconds that are lost with this machine, which may be a lock host alone; 0 if it answers."""
+        machine = self.world.hosts.get(name)
+        if name in self.cut_from or (machine and not machine.up):
+            return NO_WAY
+        return NO_ANSWER if machine and machine.hangs else 0.0
 
     # -- the ways to machines
 
@@ -105,15 +105,37 @@ class Run:
 
     def on_host(self, host, command, *args):
         yield self._wait()
-        if host in self.cut_from or not self.world.hosts[host].up:
-            yield 5.0
+        if lost := self._lost_at(host):
+            if self.world.hosts[host].hangs and self.world.hosts[host].up and self.random.random() < 0.5:
+                # It may do all the same what it was told.
+                self.world.clock.start(self._done_late(host, command, args), after=lost * self.random.random())
+            yield lost
             raise Unreachable(host)
-        result = getattr(self.world.hosts[host], command)(*args)
+        result = self._result(host, command, args)
         self.world.tell(f"{self.name}: {command} {host} {args[-2:] if args else ''}")
         yield self._wait()
-        if host in self.cut_from or not self.world.hosts[host].up:
+        if lost := self._lost_at(host):
+            yield lost
             raise Unreachable(host)
         return result
+
+    def _result(self, host, command, args):
+        try:
+            return getattr(self.world.hosts[host], command)(*args)
+        except Refused:
+            if host not in self.world.lies:
+                raise
+            # A liar has done all that it was told.
+            return {"balancer", "service"} if command == "open" else True
+
+    def _done_late(self, host, command, args):
+        try:
+            getattr(self.world.hosts[host], command)(*args)
+            self.world.tell(f"{self.name}: {command} {host}, which hangs")
+        except Refused:
+            pass
+        return
+        yield
 
     def on_balancer(self, command, *args):
         yield self._wait()
@@ -122,177 +144,118 @@ class Run:
         yield self._wait()
         return result
 
-    def _reachable_keepers(self):
-        return [keeper for number, keeper in enumerate(self.world.keepers) if f"k{number}" not in self.cut_from]
+    # -- the lease of a group
 
-    def take_lease(self, notes):
+    def _members(self, group):
+        return {host for host, its in self.world.group.items() if its == group}
+
+    def _ask(self, group, command, *args):
+        """Lock host -> what it answers to this."""
+        answers, lost = {}, [0.0]
+        for keeper in self.world.keepers[group]:
+            # Each gets it at a time of its own.
+            yield self._wait() / 4
+            lost.append(self._lost_at(keeper.name))
+            if not lost[-1]:
+                answers[keeper.name] = getattr(keeper, command)(self.name, *args)
+        yield max(lost) or self._wait()
+        return answers
+
+    def take_lease(self, group, notes=()):
         yield self._wait()
-        keepers = self._reachable_keepers()
-        got = [keeper for keeper in keepers if keeper.take(self.name)]
-        for keeper in got:
-            keeper.notes.update(notes)
-        if len(got) < 2:
-            for keeper in got:
-                keeper.forget(self.name, notes)
-                keeper.release(self.name)
+        answers = yield from self._ask(group, "take", notes)
+        if not self.quorums[group].holds(answers, self.world.clock.now):
+            got = [name for name, answer in answers.items() if answer.held]
+            for keeper in self.world.keepers[group]:
+                if keeper.name in got and not self._lost_at(keeper.name):
+                    keeper.forget(self.name, [note["host"] for note in notes])
+                    keeper.release(self.name)
             return False
-        self.notes = {}
-        for keeper in got:
-            self.notes.update(keeper.notes)
-        self.heard = {key: self.heard.get(key, self.world.clock.now) for key in self.notes}
-        self.world.tell(f"{self.name} has the lease")
-        yield self._wait()
+        self.notes[group] = self.quorums[group].notes(answers, self._members(group))
+        self.world.tell(f"{self.name} has the lease of {group} from {[n for n, a in answers.items() if a.held]}")
         return True
 
-    def renew_lease(self):
-        yield self._wait()
-        got = [keeper for keeper in self._reachable_keepers() if keeper.renew(self.name)]
-        yield self._wait()
-        return len(got) >= 2
+    def take_leases(self, groups, notes=()):
+        """Those that it gets. A group that has no lease waits, and no other one."""
+        held = set()
+        for group in sorted(groups):
+            if (yield from self.take_lease(group, [n for n in notes if self.world.group[n["host"]] == group])):
+                held.add(group)
+        return held
 
-    def write_notes(self, notes):
+    def renew_lease(self, group, notes=(), forget=()):
+        yield self._wait()
+        answers = yield from self._ask(group, "renew", notes if self.world.parts.notes else (), forget)
+        return self.quorums[group].holds(answers, self.world.clock.now)
+
+    def write_notes(self, group, notes):
         """By majority, and only with a lease that is still running."""
-        yield self._wait()
-        got = [keeper for keeper in self._reachable_keepers() if keeper.renew(self.name)]
-        if self.world.parts.notes:
-            for keeper in got:
-                keeper.notes.update(notes)
-            # What this run was about to do counts for itself, too, as soon as it can't read the host any more.
-            self.notes.update(notes)
-        yield self._wait()
-        return len(got) >= 2
+        held = yield from self.renew_lease(group, notes)
+        # What this run was about to do counts for itself, too, as soon as it can't read the host any more.
+        self.notes[group] = [*self.notes.get(group, ()), *notes]
+        return held
 
-    def release_lease(self):
+    def release_leases(self, groups):
         yield self._wait()
-        for keeper in self._reachable_keepers():
-            keeper.release(self.name)
+        for group in groups:
+            for keeper in self.world.keepers[group]:
+                if not self._lost_at(keeper.name):
+                    keeper.release(self.name)
 
-    def _remove_notes(self, roll, readings):
-        """Who reads a host and finds it in service removes its notes."""
-        drained = {record.host for record in roll.records}
-        read = readings.keys() | {host for host in self.kept if host not in self._noted_since(self.kept.keys())}
-        fine = {host.name for host in roll.hosts if host.read and host.journal is None and host.name not in drained}
-        fine &= read
-        gone = [key for key in self.notes if key[0] in fine]
-        if not gone:
-            return
-        yield self._wait()
-        for keeper in self._reachable_keepers():
-            if keeper.renew(self.name):
-                for key in gone:
-                    keeper.notes.pop(key, None)
+    def _remove_notes(self, groups, fresh):
+        """Who reads a host and finds it in service removes its notes, as the product does it; its own as well."""
+        for group in sorted(groups):
+            records = [{"host": host} for host in self.world.balancer.records]
+            read = {host: self.known.kept[host] for host in fresh}
+            known = {"run_id": "", "records": records}
+            if gone := drain_decision._settled_notes(known, self.notes[group], read):
+                yield from self.renew_lease(group, (), gone)
 
     # -- what it knows
 
-    def read(self, hosts=None):
-        """The newest readings of these hosts, of all of its pattern unless told otherwise, and the records."""
+    def read(self, hosts=None, leases=()):
+        """The newest readings of these hosts, of all of its pattern unless told otherwise, and the records.
+
+        Under the lease also of every host that another run has left a note about.
+        """
         readings = {}
         asked = self.pattern if hosts is None else sorted(hosts)
+        asked = [*asked, *sorted(self._noted(leases) - set(asked))]
         for part in (asked[::2], asked[1::2]):
             yield self._wait()
-            slow = False
+            slow = max(map(self._lost_at, part), default=0.0)
             for host in part:
-                if host in self.cut_from or not self.world.hosts[host].up:
-                    slow = True
-                    continue
-                readings[host] = self._reading(host)
-            yield 5.0 if slow else self._wait()
-        self.seen.update(readings)
-        if hosts is not None:
-            self.kept = {host: known for host, known in self.kept.items() if host not in hosts} | readings
-            return self._roll(readings, self.kept), readings
-        self.kept = dict(readings)
-        return self._roll(readings), readings
+                if not self._lost_at(host):
+                    readings[host] = self._reading(host)
+            yield slow or self._wait()
+        self.known.take_up(asked, readings)
+        return self._roll(asked), readings
+
+    def _noted(self, leases):
+        if not self.world.parts.noted_hosts_are_read:
+            return set()
+        noted = {note["host"] for group in leases for note in self.notes[group] if note["run"] != self.name}
+        # History 14: what was read for another batch is taken for what is so now.
+        return noted if self.world.parts.young_notes_count else noted - self.known.read_before()
 
     def _reading(self, host):
         machine = self.world.hosts[host]
         if machine.journal and machine.journal.owner == self.name and machine.journal.until > self.world.clock.now:
             # A run that waits renews it with each reading.
             machine.journal.until = self.world.clock.now + WORKED_ON
-        events = tuple(
-            (e.id, e.type, e.action, e.status, e.not_before, tuple(e.hosts), e.strangers)
-            for e in self.world.azure.document(host)
-        )
-        journal = copy.deepcopy(machine.journal)
-        return Reading(machine.token(), self.world.azure.incarnation, events, journal, self.world.clock.now)
+        return read_host(self.world, host, self.name)
 
-    def _roll(self, readings, kept=None):
-        """`kept`: what was read before, of hosts that are not among `readings`."""
-        events = {}
-        for reading in readings.values():
-            for event_id, kind, action, status, not_before, hosts, strangers in reading.events:
-                known = events.get(event_id)
-                if known and known.started:
-                    status = "Started"
-                named = tuple(dict.fromkeys((*(known.hosts if known else ()), *hosts)))
-                due = None if status == "Started" else not_before
-                events[event_id] = model.Event(event_id, kind, status, due, named, strangers, action, GROUP)
-        known = {**(kept or {}), **readings}
-        for host in self._noted_since(known.keys() - readings.keys()):
-            del known[host]
-        hosts = tuple(self._host(name, known.get(name)) for name in self.world.hosts)
-        records = tuple(
-            model.Record("balancer", host, record.events, self._types(record.events), record.run)
-            for host, record in self.world.balancer.records.items()
-            if self.world.balancer.is_asked
-        )
-        return model.Roll(
-            run=self.name,
-            now=self.world.clock.now,
-            hosts=hosts,
-            events=tuple(events.values()),
-            records=records,
-            notes=tuple(self.notes.values()) if self.world.parts.notes else (),
-            settings=self.settings,
-            may_act_on=self.acts_on,
-        )
-
-    def _noted_since(self, hosts):
-        """Those of whom another run may have written a note after they were read."""
+    def _roll(self, fresh):
+        notes = [note for notes in self.notes.values() for note in notes] if self.world.parts.notes else []
+        if not self.world.parts.noted_hosts_are_read:
+            # L1: what could be read is taken for what was read.
+            notes = [note for note in notes if note["host"] in fresh or self._lost_at(note["host"])]
         if not self.world.parts.young_notes_count:
-            return set()
-        return {
-            key[0]
-            for key, note in self.notes.items()
-            if key[0] in hosts and note.run != self.name and self.heard.get(key, 0.0) >= self.kept[key[0]].at
-        }
-
-    def _types(self, events):
-        return tuple(self.world.azure.events[event_id].type for event_id in events)
-
-    def _host(self, name, reading):
-        seen = reading or self.seen.get(name)
-        return model.Host(
-            name=name,
-            group=GROUP,
-            domain=self.world.domain[name] if seen else f"host {name}",
-            read=reading is not None,
-            shows=tuple(event[0] for event in reading.events) if reading else (),
-            named_with={event[0]: event[5] for event in seen.events if name in event[5]} if seen else {},
-            booted_at=self.world.hosts[name].booted_at if reading else None,
-            journal=self._journal(name, seen.journal) if seen and seen.journal else None,
-        )
-
-    def _journal(self, name, journal):
-        owner = journal.owner
-        if not self.world.parts.worked_on_together and owner != self.name:
-            owner = f"{owner} on {name}"
-        return model.Journal(
-            owner=owner,
-            events=journal.events,
-            types=self._types(journal.events),
-            drained=journal.drained,
-            finished=journal.finished,
-            returning=journal.returning,
-            marks=tuple(
-                model.Mark(event_id, hosts, at, self.world.azure.events[event_id].takes_down, self._vanishes(event_id))
-                for event_id, (hosts, at) in journal.marks.items()
-            ),
-            worked_on_until=journal.until,
-        )
-
-    def _vanishes(self, event_id):
-        return self.world.azure.events[event_id].type == "Preempt"
+            fresh = self.known.kept
+        roll = self.known.roll(self.acts_on, fresh, self.settings, notes)
+        if not self.world.parts.a_mark_counts_by_the_own_account:
+            roll = dataclasses.replace(roll, hosts=tuple(_named_by_anybody(host, roll) for host in roll.hosts))
+        return roll
 
     # -- what it does
 
@@ -325,16 +288,14 @@ class Run:
         """Only its hosts are read again, with the lease; of the others what was read for the plan is all it has."""
         while self.world.clock.now < end:
             yield from self.point("before lease")
-            has_lease = yield from self.take_lease({})
-            roll, readings = yield from self.read(self.acts_on)
-            moves = decide.what_may_go_down_now(roll)
-            self._look_for_the_dead(roll, moves)
-            if has_lease:
-                yield from self._remove_notes(roll, readings)
-            allowed = [move for move in moves if has_lease or not move.needs_lease]
+            held = yield from self.take_leases({self.world.group[host] for host in self.acts_on})
+            roll, readings = yield from self.read(self.acts_on, held)
+            moves = self._moves(roll)
+            yield from self._remove_notes(held, readings)
+            allowed = [move for move in moves if move.group in held or not move.needs_lease]
             yield from self._act(allowed, roll, readings)
-            if has_lease:
-                yield from self.release_lease()
+            if held:
+                yield from self.release_leases(held)
             if not moves or self._gives_way(moves):
                 return
             yield 6.0 + 8.0 * self.random.random()
@@ -354,55 +315,63 @@ class Run:
     def _decide_once(self, kinds):
         began = self.world.clock.now
         roll, readings = yield from self.read()
-        moves = decide.what_may_go_down_now(roll)
-        self._look_for_the_dead(roll, moves)
+        moves = self._moves(roll)
         allowed = [move for move in moves if move.kind in kinds]
         yield from self._act([move for move in allowed if not move.needs_lease], roll, readings)
-        if any(move.needs_lease for move in allowed):
+        groups = {move.group for move in allowed if move.needs_lease}
+        if groups:
             yield from self.point("before lease")
-            self.told = self._notes_of(allowed) if self.quick and self.world.parts.notes else {}
-            if (yield from self.take_lease(self.told)):
-                if self.told and self.world.clock.now - began < FRESH and not self._others_have_notes():
-                    roll = self._roll(readings)
+            self.told = self._notes_of(allowed) if self.quick and self.world.parts.notes else []
+            held = yield from self.take_leases(groups, self.told)
+            if held:
+                if self.told and self.world.clock.now - began < FRESH and not self._others_have_notes(held):
+                    roll = self._roll(self.pattern)
                 else:
-                    roll, readings = yield from self.read()
-                    yield from self._remove_notes(roll, readings)
-                now = decide.what_may_go_down_now(roll)
-                yield from self._act([move for move in now if move.needs_lease and move.kind in kinds], roll, readings)
-                yield from self._forget_what_was_not_drained(now)
-                yield from self.release_lease()
-            self.told = {}
+                    roll, readings = yield from self.read(leases=held)
+                    yield from self._remove_notes(held, readings)
+                now = [move for move in self._moves(roll) if move.needs_lease and move.group in held]
+                yield from self._act([move for move in now if move.kind in kinds], roll, readings)
+                yield from self._forget_what_was_not_drained(held, now)
+                yield from self.release_leases(held)
+            self.told = []
+        return moves
+
+    def _moves(self, roll):
+        moves = decide.what_may_go_down_now(roll)
+        self._look_for_the_dead(moves)
+        if not self.world.parts.sent_events_need_the_lease:
+            moves = (*_drained_at_once(roll), *moves)
         return moves
 
     def _notes_of(self, moves):
-        found = {}
+        found = []
         for move in moves:
             if move.needs_lease and move.kind in (model.DRAIN, model.ROUND):
                 event_id = move.approve if move.kind == model.ROUND else move.events[0]
-                found.update(self._drain_notes(move, event_id))
+                found += self._drain_notes(move, event_id)
         return found
 
     def _drain_notes(self, move, event_id):
-        kind = self.world.azure.events[event_id].type
-        at = self.world.clock.now
-        return {(host, "drain", at): model.Note(host, move.events, kind, self.name, at=at) for host in move.hosts}
+        note = {"events": list(move.events), "type": self.world.azure.type_of(event_id), "run": self.name, "mark": None}
+        return [{**note, "host": host, "at": self.world.clock.now} for host in move.hosts]
 
-    def _others_have_notes(self):
+    def _others_have_notes(self, groups):
         heeds = self.world.parts.notes_make_a_quick_run_read_again
-        return heeds and any(note.run != self.name for note in self.notes.values())
+        return heeds and any(note["run"] != self.name for group in groups for note in self.notes[group])
 
-    def _forget_what_was_not_drained(self, moves):
-        used = {note.host for note in self._notes_of(moves).values()}
-        unused = [key for key in self.told if key[0] not in used]
+    def _forget_what_was_not_drained(self, groups, moves):
+        used = {note["host"] for note in self._notes_of(moves)}
+        unused = [note["host"] for note in self.told if note["host"] not in used]
         if unused:
             yield self._wait()
-            for keeper in self._reachable_keepers():
-                keeper.forget(self.name, unused)
+            for keeper in (keeper for group in groups for keeper in self.world.keepers[group]):
+                if not self._lost_at(keeper.name):
+                    keeper.forget(self.name, unused)
 
-    def _look_for_the_dead(self, roll, moves):
+    def _look_for_the_dead(self, moves):
         for move in moves:
             if move.kind == model.HOLD and "is at work on" in move.why:
-                for host in move.hosts:
+                for host in move.hosts if not self.world.has_liar(move.group) else ():
                     journal = self.world.hosts[host].journal
                     # The hold names the one host that is worked on; the others of its event wait with it.
                     if journal and move.why == f"Run {journal.owner} is at work on {host}":
@@ -426,8 +395,9 @@ class Run:
         elif move.kind == model.RETURN:
             return [self._return(host, readings, move.events) for host in move.hosts]
         elif move.kind == model.DRAIN:
-            # Not counted: what `proceed` drained, what vanishes, and what was sent already.
-            counted = move.needs_lease and self.settings.overlap != "proceed"
+            # Not counted: what `proceed` drained, and what is taken away.
+            taken_away = self.world.azure.type_of(move.events[0]) == "Preempt"
+            counted = not taken_away and self.settings.overlap != "proceed"
             return [self._drain(move, readings, move.events[0], counted)]
         elif move.kind == model.ROUND:
             return [self._round(move, roll, readings)]
@@ -450,8 +420,7 @@ class Run:
             yield 1.0
 
     def _expected(self, host, readings):
-        journal = readings[host].journal
-        return journal.owner if journal else None
+        return readings[host].owner
 
     def _command(self, host, command, readings):
         yield from self.on_host(host, command, self.name, self._expected(host, readings))
@@ -479,8 +448,9 @@ class Run:
     def _drain(self, move, readings, event_id, counted):
         yield from self.point("before notes")
         notes = self._drain_notes(move, event_id)
-        told = set(notes.values()) <= set(self.told.values())
-        if move.needs_lease and not told and not (yield from self.write_notes(notes)):
+        told = {note["host"]: note["events"] for note in self.told}
+        is_told = all(told.get(note["host"]) == note["events"] for note in notes)
+        if move.needs_lease and not is_told and not (yield from self.write_notes(move.group, notes)):
             return
         # The host compares with the reading that this was decided from, and not with a newer one.
         yield from self._together([self._drain_host(host, move, readings, event_id, counted) for host in move.hosts])
@@ -556,20 +526,17 @@ class Run:
         if not self._verdict(event_id, roll):
             return
         event = _event_of(roll, event_id)
-        now = self.world.clock.now
-        mark = model.Mark(event_id, event.hosts, now, event.takes_down, event.vanishing)
-        notes = {
-            (host, "approve", now): model.Note(host, (event_id,), event.type, self.name, mark, at=now)
-            for host in event.hosts
-        }
-        if not (yield from self.write_notes(notes)):
+        now, group = self.world.clock.now, event.group
+        mark = self.world.azure.mark(event_id, event.hosts, now)
+        note = {"events": [event_id], "type": event.type, "run": self.name, "at": now, "mark": mark}
+        if not (yield from self.write_notes(group, [{**note, "host": host} for host in event.hosts])):
             return
         # From the newest readings of the whole group.
-        roll, readings = yield from self.read()
+        roll, readings = yield from self.read(leases=[group])
         if not self._verdict(event_id, roll):
             return
         event = _event_of(roll, event_id)
-        if not (yield from self.renew_lease()):
+        if not (yield from self.renew_lease(group)):
             return
         yield from self.point(f"before marks {event_id}")
         sender, *others = event.hosts
@@ -612,13 +579,13 @@ class Run:
 
     def _post(self, sender, event_id, outcome, new):
         machine, boot, arrived = self.world.hosts[sender], self.world.hosts[sender].boot, self.world.clock.now
-        incarnation = self.world.azure.incarnation
+        incarnation = self.world.azure.incarnation[self.world.group[sender]]
         slow = self.world.accidents.pop((self.name, f"post {event_id}"), None)
         yield slow[1] if slow else 0.3 if self.random.random() < 0.9 else 25.0 * self.random.random()
         if not machine.up or machine.boot != boot:
             return
         try:
-            if self.world.parts.host_is_the_fence and incarnation != self.world.azure.incarnation:
+            if self.world.parts.host_is_the_fence and incarnation != self.world.azure.incarnation[self.world.group[sender]]:
                 if new:
                     machine.unmark(self.name, event_id)
                 raise Refused("the document has changed")
@@ -639,3 +606,29 @@ class Run:
 
 def _event_of(roll, event_id):
     return {event.id: event for event in roll.events}[event_id]
+
+
+def _named_by_anybody(host, roll):
+    """What L3 is about: an account of the event makes its maker one of the VMs that it names, for everybody."""
+    others = [other for other in roll.hosts if other.group == host.group and other is not host]
+    named = {
+        event: tuple(dict.fromkeys((*names, *(other.name for other in others if event in other.named_with))))
+        for event, names in host.named_with.items()
+    }
+    return dataclasses.replace(host, named_with=named)
+
+
+def _drained_at_once(roll):
+    """What L4 is about: a host of a sent event that is drained without the lease and rule 1."""
+    for state in decide.group_states(roll):
+        for event in state.events:
+            hosts = [
+                host.name
+                for host in state.actable
+                if state.is_sent_for(host, event)
+                and event.action == "drain"
+                and not decide._is_drained(host, event)
+                and not state.is_worked_on(host)
+            ]
+            if hosts:
+                yield model.Move(model.DRAIN, state.name, tuple(hosts), (event.id,))

@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 
+# A host refuses what was read more than 40 s before, and sends nothing more than 20 s after its command arrived.
+LONGEST_COMMAND = 60.0
+
+
 class Broken(AssertionError):
     """An invariant does not hold. Says which, and when."""
 
@@ -44,16 +48,31 @@ class Truth:
 
         `compared_at`: when the host last compared its document with what the decision was made from.
         """
-        domains = {self.world.domain[host] for host in going}
+        honest = {host for host in going if host not in self.world.lies}
+        domains = {self.world.domain[host] for host in honest}
         for other in self.world.hosts:
+            if not honest or other in self.world.lies or not self._is_same_group(other, seen_from):
+                continue
             if other in going or other in together or not self._is_down(other, seen_from, compared_at):
                 continue
             if len(domains) > 1 or self.world.domain[other] not in domains:
                 self.broken("I2", f"{what}, and {other} of another domain is down")
 
+    def _is_same_group(self, one, other):
+        return self.world.group[one] == self.world.group[other]
+
+    def _lost_its_disk(self, host, approved_at):
+        """No rule holds that back: what was drained is in service again. Azure has started something by itself after the
+        approval was sent, or by an accident a command that is under way comes too late to find out.
+        """
+        machine = self.world.hosts[host]
+        return machine.disk_lost_to_azure >= approved_at or machine.disk_lost_at >= approved_at - LONGEST_COMMAND
+
     def about_to_approve(self, event, sender):
         if event.action == "drain":
             for host in event.hosts:
+                if host in self.world.lies or self._lost_its_disk(host, self.world.clock.now):
+                    continue
                 if not self.is_drained(host):
                     self.broken("I1", f"{event.id} is approved and {host} is not drained")
         if event.takes_down:
@@ -63,15 +82,18 @@ class Truth:
     def starts(self, event):
         if event.approved and event.action == "drain":
             for host in event.names_when_approved:
-                # No rule holds back what Azure starts by itself: it may take the disk after the approval was sent.
-                if not self.is_drained(host) and self.world.hosts[host].disk_lost_to_azure < event.approved_at:
+                if host in self.world.lies or self._lost_its_disk(host, event.approved_at):
+                    continue
+                if not self.is_drained(host):
                     self.broken("I1", f"{event.id}, which was approved, takes {host}, which is in service")
 
     def about_to_disturb(self, host, event_ids, counted):
         """The first step of a drain. `counted`: not by overlap, nor for what vanishes or was sent already."""
         if self.is_disturbed(host) or not counted:
             return
-        events = [self.world.azure.events[event_id] for event_id in event_ids]
+        # A liar may have named one that does not exist.
+        known = self.world.azure.events
+        events = [known[event_id] for event_id in event_ids if event_id in known]
         together = {name for event in events if self._counts(event, host) for name in event.hosts}
         journal = self.world.hosts[host].journal
         opened = max((journal.opened.get(event_id, 0.0) for event_id in event_ids), default=0.0) if journal else 0.0
@@ -86,6 +108,8 @@ class Truth:
         return host in event.hosts and (event.shown or event.over_at >= opened)
 
     def about_to_return(self, host):
+        if host in self.world.lies:
+            return
         for event in self.world.azure.events.values():
             if event.shown and event.approved and event.takes_down and host in event.names_when_approved:
                 self.broken("I3", f"{host} is returned while {event.id} is under way")
@@ -98,7 +122,7 @@ class Truth:
 
     def at_the_end(self):
         for host in self.world.hosts:
-            if self.world.hosts[host].vanished:
+            if self.world.hosts[host].vanished or self.world.has_liar(self.world.group[host]):
                 continue
             if self.is_disturbed(host) and not any(
                 event.shown and host in event.hosts for event in self.world.azure.events.values()

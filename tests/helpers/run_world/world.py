@@ -9,32 +9,74 @@ import random
 
 from .azure import Azure
 from .clockwork import Clockwork
-from .machines import Balancer, Keeper, WorldHost
+from .lease import Keeper
+from .machines import Balancer, WorldHost
 from .parts import ALL
 from .run import Run
-from .truth import Truth
+from .truth import LONGEST_COMMAND, Truth
 
-# A host refuses what was read more than 40 s before, and sends nothing more than 20 s after its command arrived.
-LONGEST_COMMAND = 60.0
+GROUP = "set"
 
 
 class World:
-    """`domains`: host -> domain, all of one group. `shared`: they get one document; otherwise they are single VMs."""
+    """`domains`: host -> domain. `groups`: host -> declared group; without it, all are of one. `shared`: a group gets one
+    document; otherwise they are single VMs.
 
-    def __init__(self, domains, events=(), parts=ALL, shared=True, seed=0):
+    `lock_hosts`: group -> three machines, which may be hosts of the fleet. `lies`: machine -> its lies.
+    """
+
+    def __init__(
+        self, domains, events=(), parts=ALL, shared=True, seed=0, groups=None, lock_hosts=None, lies=None
+    ):
         self.clock = Clockwork()
         self.parts = parts
         self.domain = dict(domains)
+        self.group = dict(groups or dict.fromkeys(self.domain, GROUP))
+        self.lies = dict(lies or {})
         self.random = random.Random(seed)
         self.diary = []
         self.truth = Truth(self)
         self.hosts = {name: WorldHost(self, name) for name in self.domain}
         self.balancer = Balancer(self, self.domain)
-        self.keepers = [Keeper(self) for _number in range(3)]
+        self.keepers = {
+            group: [Keeper(self, name, group) for name in (lock_hosts or {}).get(group, ("k0", "k1", "k2"))]
+            for group in dict.fromkeys(self.group.values())
+        }
+        for keeper in self._all_keepers():
+            keeper.lies = self.lies.get(keeper.name, ())
         self.runs = {}
         # (run, point) -> what happens to the run when it gets there: ("kill",) or ("stop", seconds).
         self.accidents = {}
         self.azure = Azure(self, events, shared)
+
+    def _all_keepers(self):
+        return [keeper for keepers in self.keepers.values() for keeper in keepers]
+
+    def lose_lock_files(self, machine):
+        for keeper in self._all_keepers():
+            if keeper.name == machine:
+                keeper.loses_disk(self.clock.now)
+
+    def has_liar(self, group):
+        """Whether a host of it lies. A lock host that is no host of it is not one."""
+        return any(name in self.lies for name, its in self.group.items() if its == group)
+
+    def loses_disk(self, host):
+        """By an accident, and not by an event."""
+        machine = self.hosts[host]
+        if machine.vanished or not machine.up:
+            return
+        self.tell(f"{host} loses its disk")
+        machine.goes_down(10.0)
+        yield 10.0
+        machine.comes_back(lost_disk=True)
+        machine.disk_lost_at = self.clock.now
+
+    def hangs(self, host, seconds):
+        self.tell(f"{host} hangs for {seconds:.0f} s")
+        self.hosts[host].hangs = True
+        yield seconds
+        self.hosts[host].hangs = False
 
     def tell(self, text):
         self.diary.append(f"{self.clock.now:7.1f} {text}")

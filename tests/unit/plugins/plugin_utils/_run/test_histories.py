@@ -10,6 +10,7 @@ import os
 import pytest
 from helpers.run_world.azure import Script
 from helpers.run_world.histories import histories, play
+from helpers.run_world.liars import Claim, JournalLie, LeaseLie, Lie, MarkLie
 from helpers.run_world.parts import ALL, without
 from helpers.run_world.truth import Broken
 from helpers.run_world.world import World
@@ -328,6 +329,99 @@ def history_14(parts):
 
 def test_history_14_a_note_that_is_newer_than_the_reading_of_another_batch():
     both(history_14, "young_notes_count", "I2")
+
+
+# How far a statement reaches.
+
+
+def history_l1(parts):
+    """R0, on h0 and h2, has drained h2 and sent E0. R1, on h1 and h3, could read h2, and ignores the note."""
+    events = [Script("E0", ("h2",), notice=3000, starts_after_approval=300), Script("E1", ("h1",), 20, notice=900)]
+    world = World(FOUR, events, parts)
+    world.balancer.is_asked = False
+    world.start_run("R0", ["h0", "h2"])
+    world.start_run("R1", ["h1", "h3"], at=60)
+    ends(world)
+
+
+def test_history_l1_a_note_about_a_host_that_could_be_read():
+    both(history_l1, "noted_hosts_are_read", "I2")
+
+
+def history_l2(parts):
+    """R0 can't reach h2, so the notes are on h0 and h1. E0 is sent, and h0 loses its disk, with mark and notes."""
+    events = [Script("E0", ("h0",), notice=3000, starts_after_approval=300), Script("E1", ("h1",), 20, notice=900)]
+    world = World({**TWO, "h2": "2"}, events, parts, lock_hosts={"set": ("h0", "h1", "h2")})
+    world.balancer.is_asked = False
+    world.start_run("R0", ["h0"]).cut_from = {"h2"}
+    world.clock.start(world.loses_disk("h0"), after=71)
+    world.start_run("R1", ["h1"], at=96)
+    world.go(300)
+
+
+def test_history_l2_a_note_that_one_lock_host_has():
+    both(history_l2, "one_note_is_enough", "I2")
+
+
+EVIL = {**TWO, "evil": "2"}
+
+
+def history_l3(parts):
+    """evil's reading says that E2 names it too, and its journal marks E2, while h0 is drained for E1."""
+    lie = Lie(since=60, claims=(Claim("E2", ("h1", "evil")),), journal=JournalLie(marks=(MarkLie("E2", ("evil",)),)))
+    events = [Script("E1", ("h0",), notice=900, lasts=300), Script("E2", ("h1",), notice=3000)]
+    world = World(EVIL, events, parts, lies={"evil": [lie]})
+    world.start_run("R0")
+    world.go(300)
+
+
+def test_history_l3_a_mark_of_a_host_that_only_its_own_word_makes_one_of_the_event():
+    # The lease and rule 1 would keep h1 in service.
+    both(history_l3, "a_mark_counts_by_the_own_account", "I2", too=("sent_events_need_the_lease",))
+
+
+def history_l4(parts):
+    """E1 really names h1 and evil, which marks it. R1 drains h0; R0, without the lease, drains h1 at once."""
+    lie = Lie(since=60, journal=JournalLie(marks=(MarkLie("E1", ("h1", "evil")),)))
+    events = [Script("E2", ("h0",), notice=900, lasts=300), Script("E1", ("h1", "evil"), notice=3000)]
+    world = World(EVIL, events, parts, lies={"evil": [lie]})
+    world.start_run("R1", ["h0"])
+    world.start_run("R0", ["h1", "evil"], at=58)
+    world.go(300)
+
+
+def test_history_l4_a_host_of_an_event_that_is_said_to_be_sent():
+    both(history_l4, "sent_events_need_the_lease", "I2")
+
+
+def history_l5(parts):
+    """k0 grants to both. R0 holds k0 and k1, R1 holds k2 and k0, and both open journals."""
+    events = [Script("E0", ("h0",), notice=900), Script("E1", ("h1",), notice=900)]
+    world = World(TWO, events, parts, lies={"k0": [Lie(lease=LeaseLie(grants=True))]})
+    world.accidents["R0", "before notes"] = ("stop", 12)
+    world.start_run("R0", ["h0"]).cut_from = {"k2"}
+    world.start_run("R1", ["h1"], at=9)
+    ends(world)
+
+
+def test_history_l5_a_lock_host_that_grants_to_everybody():
+    both(history_l5, "a_refusal_outweighs", "I2")
+
+
+def history_l6(parts):
+    """R0 holds h0 and h1, as it can't reach h2, and is stopped. h0 loses its disk, and grants the lease to R1."""
+    events = [Script("E1", ("h1",), notice=900), Script("E2", ("h2",), notice=900)]
+    world = World({**TWO, "h2": "2"}, events, parts, lock_hosts={"set": ("h0", "h1", "h2")})
+    world.accidents["R0", "open h1"] = ("stop", 30)
+    world.start_run("R0", ["h1"]).cut_from = {"h2"}
+    world.clock.start(world.loses_disk("h0"), after=16)
+    world.start_run("R1", ["h2"], at=27)
+    ends(world)
+
+
+def test_history_l6_a_lock_host_with_a_new_disk():
+    # h1 refuses.
+    both(history_l6, "new_lock_hosts_grant_nothing", "I2", too=("a_refusal_outweighs",))
 
 
 def test_an_event_of_two_domains_that_is_cancelled_during_its_first_steps():
