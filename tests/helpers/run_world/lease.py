@@ -91,9 +91,7 @@ class Keeper:
 
     def forget(self, run, hosts):
         """What this run has written itself."""
-        self.notes = {
-            key: note for key, note in self.notes.items() if note["host"] not in hosts or note["run"] != run
-        }
+        self.notes = {key: note for key, note in self.notes.items() if note["host"] not in hosts or note["run"] != run}
 
     def release(self, run):
         if self.holder == run:

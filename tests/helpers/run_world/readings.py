@@ -115,7 +115,6 @@ class Known:
             POLICY,
             drained=[host for host in batch if self.kept[host]["journal"]],
             elsewhere=self._elsewhere,
-            inventory_of=lambda hosts: {host: self._declared(host) for host in hosts if host in world.hosts},
             read_again=True,
             now=now,
         )

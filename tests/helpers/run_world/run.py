@@ -585,7 +585,10 @@ class Run:
         if not machine.up or machine.boot != boot:
             return
         try:
-            if self.world.parts.host_is_the_fence and incarnation != self.world.azure.incarnation[self.world.group[sender]]:
+            if (
+                self.world.parts.host_is_the_fence
+                and incarnation != self.world.azure.incarnation[self.world.group[sender]]
+            ):
                 if new:
                     machine.unmark(self.name, event_id)
                 raise Refused("the document has changed")

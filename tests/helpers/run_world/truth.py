@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-
 # A host refuses what was read more than 40 s before, and sends nothing more than 20 s after its command arrived.
 LONGEST_COMMAND = 60.0
 

@@ -25,9 +25,7 @@ class World:
     `lock_hosts`: group -> three machines, which may be hosts of the fleet. `lies`: machine -> its lies.
     """
 
-    def __init__(
-        self, domains, events=(), parts=ALL, shared=True, seed=0, groups=None, lock_hosts=None, lies=None
-    ):
+    def __init__(self, domains, events=(), parts=ALL, shared=True, seed=0, groups=None, lock_hosts=None, lies=None):
         self.clock = Clockwork()
         self.parts = parts
         self.domain = dict(domains)
@@ -88,11 +86,19 @@ class World:
         return run
 
     def is_vanishing(self, host):
-        """Also for as long as a command may be under way that was decided before it was cancelled: docs/waves.md."""
-        return any(
+        """Whether it is drained for a Preempt, which I2 does not count.
+
+        After it was cancelled, too: while a command may be under way that was decided before, and while the run that
+        drains for it alone is at work, as no note tells others of that. docs/waves.md
+        """
+        journal, now = self.hosts[host].journal, self.clock.now
+        for_nothing_else = bool(journal and journal.events) and all(
+            self.azure.type_of(event) in ("Preempt", "Terminate") for event in journal.events
+        )
+        return (for_nothing_else and journal.until > now) or any(
             event.type in ("Preempt", "Terminate")
             and host in event.hosts
-            and (event.shown or self.clock.now - event.over_at < LONGEST_COMMAND)
+            and (event.shown or now - event.over_at < LONGEST_COMMAND)
             for event in self.azure.events.values()
         )
 

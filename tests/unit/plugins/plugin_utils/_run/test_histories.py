@@ -331,6 +331,18 @@ def test_history_14_a_note_that_is_newer_than_the_reading_of_another_batch():
     both(history_14, "young_notes_count", "I2")
 
 
+def test_history_15_a_preempt_that_is_cancelled_while_its_host_is_being_drained():
+    """No note tells R1 of h1: what a Preempt has drained is not counted until the run that did it has returned it."""
+    events = [Script("P", ("h1",), type="Preempt", notice=300, cancelled_after=20), Script("E0", ("h0",), notice=900)]
+    world = World(TWO, events)
+    world.start_run("R0", ["h1"], drain_takes={"h1": 150.0})
+    world.start_run("R1", ["h0"], at=90)
+    world.go(140)
+    assert world.azure.events["E0"].approved
+    assert world.truth.is_disturbed("h1")
+    ends(world)
+
+
 # How far a statement reaches.
 
 
