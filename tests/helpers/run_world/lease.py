@@ -91,9 +91,7 @@ class Keeper:
 
     def forget(self, run, hosts):
         """What this run has written itself."""
-        self.notes = {
-            key: note for key, note in self.notes.items() if note["host"] not in hosts or note["run"] != run
-        }
+        self.notes = {key: note for key, note in self.notes.items() if note["host"] not in hosts or note["run"] != run}
 
     def release(self, run):
         if self.holder == run:
@@ -125,7 +123,7 @@ class Quorum:
         return all(now - since > OUTWEIGHS_FOR for since, _last in self.refusals.values())
 
     def notes(self, answers, members):
-        """All that some lock host has about hosts of the group, with those that remember back to its time and lack it."""
+        """All that some lock host has about hosts of the group, each with those that should have it and lack it."""
         found = {}
         for answer in answers.values():
             for key, note in answer.notes.items():

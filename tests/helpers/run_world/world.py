@@ -19,15 +19,13 @@ GROUP = "set"
 
 
 class World:
-    """`domains`: host -> domain. `groups`: host -> declared group; without it, all are of one. `shared`: a group gets one
-    document; otherwise they are single VMs.
+    """`domains`: host -> domain. `groups`: host -> declared group; without it, all are of one. `shared`: the hosts of a
+    group get one document; otherwise they are single VMs.
 
     `lock_hosts`: group -> three machines, which may be hosts of the fleet. `lies`: machine -> its lies.
     """
 
-    def __init__(
-        self, domains, events=(), parts=ALL, shared=True, seed=0, groups=None, lock_hosts=None, lies=None
-    ):
+    def __init__(self, domains, events=(), parts=ALL, shared=True, seed=0, groups=None, lock_hosts=None, lies=None):
         self.clock = Clockwork()
         self.parts = parts
         self.domain = dict(domains)
