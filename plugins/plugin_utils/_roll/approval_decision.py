@@ -45,7 +45,7 @@ def order(
     held = {}
     for entry in entries:
         if entry["approvable"] and entry["status"] == "Scheduled":
-            verdict = may_approve_now(entry["id"], roll)
+            verdict = may_approve_now(entry["id"], roll, entry["hosts"])
             if not verdict.allowed and all(drains.get(host) in ("drained", "not_needed") for host in entry["hosts"]):
                 held[entry["id"]] = verdict.why
     orders = wave_orders(

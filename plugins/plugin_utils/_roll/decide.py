@@ -58,9 +58,14 @@ def what_may_go_down_now(roll: Roll) -> tuple[Move, ...]:
     return tuple(move for state in states for move in _Decision(state, room).moves())
 
 
-def may_approve_now(event_id: str, roll: Roll) -> Verdict:
-    """The check right before the POST, from the newest readings of the whole group."""
-    state = next((state for state in group_states(roll) if event_id in state.by_id), None)
+def may_approve_now(event_id: str, roll: Roll, hosts: Iterable[str]) -> Verdict:
+    """The check right before the POST, from the newest readings of the whole group of these hosts, which it names.
+
+    A host of another group may show an event of the same id.
+    """
+    named = set(hosts)
+    states = (state for state in group_states(roll) if event_id in state.by_id)
+    state = next((state for state in states if not named.isdisjoint(state.hosts)), None)
     if state is None:
         return Verdict(False, f"Event {event_id} is over")
     event = state.by_id[event_id]

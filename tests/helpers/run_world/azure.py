@@ -73,6 +73,9 @@ class Azure:
             if event.shown and (host in event.hosts or (self.shared and self.group_of(event) == self.world.group[host]))
         ]
 
+    def incarnation_for(self, host):
+        return self.incarnation[self.world.group[host]]
+
     def group_of(self, event):
         return self.world.group[event.script.hosts[0]]
 

@@ -123,7 +123,7 @@ class Quorum:
         return all(now - since > OUTWEIGHS_FOR for since, _last in self.refusals.values())
 
     def notes(self, answers, members):
-        """All that some lock host has about hosts of the group, with those that remember back to its time and lack it."""
+        """All that some lock host has about hosts of the group, each with those that should have it and lack it."""
         found = {}
         for answer in answers.values():
             for key, note in answer.notes.items():

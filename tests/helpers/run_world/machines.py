@@ -78,7 +78,7 @@ class WorldHost:
             if boot != self.boot or self.clock.now - self.booted_at - at > FENCE:
                 raise Refused("too old")
             # The document must still be the one that was judged.
-            if incarnation is not None and incarnation != self.world.azure.incarnation[self.world.group[self.name]]:
+            if incarnation is not None and incarnation != self.world.azure.incarnation_for(self.name):
                 raise Refused("the document has changed")
 
     def _own(self, run):

@@ -26,7 +26,6 @@ class Reading:
     incarnation: int
     owner: str | None
     status: dict
-    at: float
 
 
 def read_host(world, host, run):
@@ -41,8 +40,7 @@ def read_host(world, host, run):
         owner = journal["run_id"] if journal else None
     token = machine.token()
     status = {"events": events, "read_at": iso_time(now), "host_clock": {"seconds": token[1]}, "journal": journal}
-    incarnation = world.azure.incarnation[world.group[host]]
-    return Reading(token, incarnation, owner, status, now)
+    return Reading(token, world.azure.incarnation_for(host), owner, status)
 
 
 def _event(event):

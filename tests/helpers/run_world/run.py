@@ -427,7 +427,7 @@ class Run:
 
     def _round(self, move, roll, readings):
         hosts = {host.name: host for host in roll.hosts}
-        event = _event_of(roll, move.approve)
+        event = _event_of(roll, move.approve, move.group)
         ready = all(
             hosts[name].journal is not None
             and decide._is_drained(hosts[name], event)
@@ -440,10 +440,10 @@ class Run:
         for host in move.take_over:
             yield from self._command(host, "take_over", readings)
         if self.world.parts.one_approval_at_a_time or not move.events:
-            yield from self._approve(move.approve, roll)
+            yield from self._approve(move.approve, move.group, roll)
             return
         for event_id in move.events:
-            yield from self._approve(event_id, roll)
+            yield from self._approve(event_id, move.group, roll)
 
     def _drain(self, move, readings, event_id, counted):
         yield from self.point("before notes")
@@ -522,20 +522,20 @@ class Run:
         yield from self.point(f"in rotation {host}")
         yield from self.on_host(host, "close", self.name)
 
-    def _approve(self, event_id, roll):
-        if not self._verdict(event_id, roll):
+    def _approve(self, event_id, group, roll):
+        if not self._verdict(event_id, group, roll):
             return
-        event = _event_of(roll, event_id)
-        now, group = self.world.clock.now, event.group
+        event = _event_of(roll, event_id, group)
+        now = self.world.clock.now
         mark = self.world.azure.mark(event_id, event.hosts, now)
         note = {"events": [event_id], "type": event.type, "run": self.name, "at": now, "mark": mark}
         if not (yield from self.write_notes(group, [{**note, "host": host} for host in event.hosts])):
             return
         # From the newest readings of the whole group.
         roll, readings = yield from self.read(leases=[group])
-        if not self._verdict(event_id, roll):
+        if not self._verdict(event_id, group, roll):
             return
-        event = _event_of(roll, event_id)
+        event = _event_of(roll, event_id, group)
         if not (yield from self.renew_lease(group)):
             return
         yield from self.point(f"before marks {event_id}")
@@ -579,16 +579,13 @@ class Run:
 
     def _post(self, sender, event_id, outcome, new):
         machine, boot, arrived = self.world.hosts[sender], self.world.hosts[sender].boot, self.world.clock.now
-        incarnation = self.world.azure.incarnation[self.world.group[sender]]
+        incarnation = self.world.azure.incarnation_for(sender)
         slow = self.world.accidents.pop((self.name, f"post {event_id}"), None)
         yield slow[1] if slow else 0.3 if self.random.random() < 0.9 else 25.0 * self.random.random()
         if not machine.up or machine.boot != boot:
             return
         try:
-            if (
-                self.world.parts.host_is_the_fence
-                and incarnation != self.world.azure.incarnation[self.world.group[sender]]
-            ):
+            if self.world.parts.host_is_the_fence and incarnation != self.world.azure.incarnation_for(sender):
                 if new:
                     machine.unmark(self.name, event_id)
                 raise Refused("the document has changed")
@@ -598,17 +595,17 @@ class Run:
         except Refused as reason:
             outcome["refused"] = str(reason)
 
-    def _verdict(self, event_id, roll):
+    def _verdict(self, event_id, group, roll):
         if not self.world.parts.one_approval_at_a_time:
             roll = dataclasses.replace(roll, events=tuple(e for e in roll.events if e.id == event_id))
-        verdict = decide.may_approve_now(event_id, roll)
+        verdict = decide.may_approve_now(event_id, roll, self._members(group))
         if not verdict.allowed:
             self.world.tell(f"{self.name}: {event_id} not approved: {verdict.why}")
         return verdict.allowed
 
 
-def _event_of(roll, event_id):
-    return {event.id: event for event in roll.events}[event_id]
+def _event_of(roll, event_id, group):
+    return next(event for event in roll.events if (event.id, event.group) == (event_id, group))
 
 
 def _named_by_anybody(host, roll):

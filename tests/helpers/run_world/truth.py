@@ -61,8 +61,8 @@ class Truth:
         return self.world.group[one] == self.world.group[other]
 
     def _lost_its_disk(self, host, approved_at):
-        """No rule holds that back: what was drained is in service again. Azure has started something by itself after the
-        approval was sent, or by an accident a command that is under way comes too late to find out.
+        """No rule holds that back: what was drained is in service again. Azure has started something by itself after
+        the approval was sent, or there was an accident, and a command that was under way could not find out.
         """
         machine = self.world.hosts[host]
         return machine.disk_lost_to_azure >= approved_at or machine.disk_lost_at >= approved_at - LONGEST_COMMAND

@@ -19,8 +19,8 @@ GROUP = "set"
 
 
 class World:
-    """`domains`: host -> domain. `groups`: host -> declared group; without it, all are of one. `shared`: a group gets one
-    document; otherwise they are single VMs.
+    """`domains`: host -> domain. `groups`: host -> declared group; without it, all are of one. `shared`: the hosts of a
+    group get one document; otherwise they are single VMs.
 
     `lock_hosts`: group -> three machines, which may be hosts of the fleet. `lies`: machine -> its lies.
     """

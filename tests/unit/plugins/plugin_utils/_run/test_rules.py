@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import (
     at_least,
     group_states,
-    may_approve_now,
     what_may_go_down_now,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
@@ -31,6 +31,11 @@ from helpers.properties import assert_generated
 from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, roll, rounds, seen_by, started, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+
+def may_approve_now(event_id, state):
+    return decide.may_approve_now(event_id, state, [host.name for host in state.hosts])
+
 
 # What may go down now, case by case. The numbers of rules are those of the model of a roll.
 
@@ -84,6 +89,17 @@ def test_case_4_nothing_is_approved_while_another_domain_is_down_and_can_not_be_
     verdict = may_approve_now("R1", state)
     assert not verdict.allowed
     assert verdict.why == "Event R0 is under way for web0, of another domain"
+
+
+def test_an_event_of_the_same_id_in_another_group_decides_nothing_here():
+    """It is due earlier, so that its group comes first. Of the hosts that are asked about, the group counts."""
+    liar = Host("db0", "other", "0", shows=("R0",), named_with={"R0": ("db0",)})
+    ready = Host("web0", "set", "0", shows=("R0",), named_with={"R0": ("web0",)}, journal=drained("R0"))
+    claimed = Event("R0", "Reboot", "Started", None, ("db0",), group="other")
+    real = Event("R0", "Reboot", "Scheduled", NOW + 900, ("web0",), group="set")
+    state = Roll("me", NOW, (liar, ready), (claimed, real), may_act_on=frozenset({"db0", "web0"}))
+    assert decide.may_approve_now("R0", state, ["web0"]) == Verdict(True)
+    assert decide.may_approve_now("R0", state, ["db0"]) == Verdict(False, "Event R0 has started already")
 
 
 def test_case_4_a_reading_of_another_group_holds_nobody_up():
