@@ -142,19 +142,3 @@ def test_the_whole_workflow_with_the_roll_on_another_instance(awx, fleet):
     again = awx.run("drain_then_approve.yml", **ROLL)
     assert again.code == 0, again.output
     assert len(fleet.approvals()) == 2
-
-
-def test_nothing_is_lost_when_a_job_is_cancelled_and_launched_again(awx, fleet):
-    fleet.event_per_domain(dwell=5)
-    awx.sync_inventory()
-    cancelled = awx.run("drain_then_approve.yml", cancel=lambda: bool(fleet.drained_hosts()), **ROLL)
-    assert cancelled.status == "canceled"
-    assert fleet.drained_hosts() != []
-    # The lock of the job that is no more ends by itself; until then a new one waits for it.
-    again = awx.run("drain_then_approve.yml", **ROLL, maintenance_lock_wait=900)
-    assert again.code == 0, again.output
-    assert sorted(fleet.approvals()) == ["E0", "E1"]
-    fleet.assert_nothing_approved_before_its_hosts_were_drained()
-    fleet.assert_one_domain_at_a_time()
-    fleet.assert_restored_only_after_the_end()
-    fleet.assert_back_to_normal()

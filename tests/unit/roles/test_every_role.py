@@ -37,10 +37,6 @@ def test_described_defaults_are_the_defaults(role):
     assert {name: defaults[name] for name in described} == described
 
 
-def test_it_has_a_readme(role):
-    assert (role / "README.md").is_file()
-
-
 def test_files_in_folders_are_included_by_their_whole_path(role):
     """Ansible looks in the folder `tasks` of the playbook first, and a user may have one of that name there."""
     files = [file for file in (role / "tasks").rglob("*.yml") if file.parent.name != "tasks"]
@@ -93,16 +89,3 @@ def test_no_file_of_another_role_is_brought_in_by_its_path(path):
 def test_no_private_variable_of_another_role_is_read(path):
     own = path.relative_to(FOLDER).parts[0]
     assert set(PRIVATE.findall(path.read_text(encoding="utf-8"))) & {*NAMES} <= {own}
-
-
-def test_no_two_task_files_differ_in_their_names_alone():
-    seen = {}
-    for path in FILES:
-        if "tasks" in path.relative_to(FOLDER).parts:
-            text = "\n".join(
-                line
-                for line in path.read_text(encoding="utf-8").splitlines()
-                if not re.match(r"\s*(- name: |#|---)", line)
-            )
-            seen.setdefault(text, []).append(relative(path))
-    assert [paths for paths in seen.values() if len(paths) > 1] == []
