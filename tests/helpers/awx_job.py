@@ -10,9 +10,7 @@ project, a script that prints the imported inventory, and the answers of the sur
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -136,9 +134,7 @@ class AwxProject:
         (private / "env" / "envvars").write_text(json.dumps({**self.environment(), **facts}))
         return private
 
-    def run(
-        self, playbook: str, *cmdline: str, only: list[str] | None = None, cancel: Any = None, **answers: Any
-    ) -> Job:
+    def run(self, playbook: str, *cmdline: str, only: list[str] | None = None, **answers: Any) -> Job:
         """A job on the instance that took it."""
         import ansible_runner
 
@@ -147,39 +143,12 @@ class AwxProject:
             private_data_dir=str(private),
             playbook=f"playbooks/{playbook}",
             cmdline=" ".join(cmdline) or None,
-            cancel_callback=cancel,
             quiet=True,
             ident="job",
         )
         job = Job(done.status, done.rc, list(done.events), (private / "artifacts" / "job" / "stdout").read_text())
         self.artifacts.update(job.artifacts)
         return job
-
-    def run_remotely(self, playbook: str, *cmdline: str, **answers: Any) -> Job:
-        """A job on another instance: sent there as a stream, run, and its events sent back."""
-        private = self.private_data(answers)
-        result = self.folder / f"result-{self.jobs}"
-        result.mkdir()
-        runner = str(Path(sys.executable).with_name("ansible-runner"))
-        more = ["--cmdline", " ".join(cmdline)] if cmdline else []
-        sent = subprocess.run(
-            [runner, "transmit", str(private), "-p", f"playbooks/{playbook}", *more], stdout=subprocess.PIPE, check=True
-        )
-        there = self.folder / f"elsewhere-{self.jobs}"
-        there.mkdir()
-        worked = subprocess.run(
-            [runner, "worker", "--private-data-dir", str(there)],
-            input=sent.stdout,
-            stdout=subprocess.PIPE,
-            check=False,
-            env={**os.environ, "PATH": self.environment()["PATH"]},
-        )
-        subprocess.run([runner, "process", str(result)], input=worked.stdout, stdout=subprocess.DEVNULL, check=False)
-        artifacts = result / "artifacts"
-        events = [json.loads(path.read_text()) for path in (artifacts / "job_events").glob("*.json")]
-        events.sort(key=lambda event: event["counter"])
-        code = int((artifacts / "rc").read_text())
-        return Job((artifacts / "status").read_text(), code, events, (artifacts / "stdout").read_text())
 
 
 def _sliced(imported: dict[str, Any], only: list[str] | None) -> dict[str, Any]:

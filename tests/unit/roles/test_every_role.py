@@ -89,3 +89,28 @@ def test_no_file_of_another_role_is_brought_in_by_its_path(path):
 def test_no_private_variable_of_another_role_is_read(path):
     own = path.relative_to(FOLDER).parts[0]
     assert set(PRIVATE.findall(path.read_text(encoding="utf-8"))) & {*NAMES} <= {own}
+
+
+# What all plays of the collection have in common, whatever the user's configuration says.
+
+FILES_EVERY_PLAY = sorted(
+    path for folder in ("playbooks", "extensions", "demo", "roles") for path in (ROOT / folder).rglob("*.y*ml")
+)
+# A rulebook has hosts as well.
+PLAYS = [
+    pytest.param(entry, id=f"{path.relative_to(ROOT)}: {entry.get('name')}")
+    for path in FILES_EVERY_PLAY
+    for document in yaml.load_all(path.read_text(encoding="utf-8"), yaml.BaseLoader)
+    for entry in (document if isinstance(document, list) else ())
+    if isinstance(entry, dict) and "hosts" in entry and "rules" not in entry
+]
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_its_strategy_is_linear_whatever_the_configuration_says(play):
+    """Tasks with `run_once` decide for all hosts of a batch, which is nothing to other strategies."""
+    assert play.get("strategy") == "linear"
+
+
+def test_they_are_found():
+    assert len(PLAYS) > 15
