@@ -56,7 +56,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence i
 )
 from helpers.leases import mark, note
 from helpers.waiting import wait_until
-from helpers.windows_double.behind_an_action import BehindAnAction
+from helpers.windows_double.deeds import BehindAnAction
 from helpers.windows_double.machine import SOMEBODY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
 from helpers.windows_double import deeds
-from helpers.windows_double.behind_an_action import BehindAnAction
+from helpers.windows_double.deeds import BehindAnAction
 from helpers.windows_double.machine import Machine
 from helpers.windows_double.recorded import CASES, FOLDER, differences
 

@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds imp
 from helpers import ROOT
 from helpers.windows_double import powershell_process
 from helpers.windows_double.machine import Machine
-from helpers.windows_double.specs import complaint_about
+from helpers.windows_double.modules import complaint_about
 from helpers.windows_host import needs_powershell, with_ansible_windows
 from tools.powershell_5 import complaints
 from tools.powershell_grammar import mistakes
