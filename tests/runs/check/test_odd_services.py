@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metadata services of which each answers otherwise than it should."""
+"""Metadata services of which each answers otherwise than it should, and the table of facts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every role says what it takes and knows the others by what they document; no two of their files are the same."""
+"""Every role says what it takes and knows the others by what they document, and what all plays have in common."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_files_in_folders_are_included_by_their_whole_path(role):
     assert named == []
 
 
-# Roles know each other by name and by what they document, and no two of their files are the same.
+# Roles know each other by name and by what they document.
 
 FOLDER = ROOT / "roles"
 NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "meta").is_dir())
@@ -93,13 +93,13 @@ def test_no_private_variable_of_another_role_is_read(path):
 
 # What all plays of the collection have in common, whatever the user's configuration says.
 
-FILES_EVERY_PLAY = sorted(
+PLAY_FILES = sorted(
     path for folder in ("playbooks", "extensions", "demo", "roles") for path in (ROOT / folder).rglob("*.y*ml")
 )
 # A rulebook has hosts as well.
 PLAYS = [
     pytest.param(entry, id=f"{path.relative_to(ROOT)}: {entry.get('name')}")
-    for path in FILES_EVERY_PLAY
+    for path in PLAY_FILES
     for document in yaml.load_all(path.read_text(encoding="utf-8"), yaml.BaseLoader)
     for entry in (document if isinstance(document, list) else ())
     if isinstance(entry, dict) and "hosts" in entry and "rules" not in entry
