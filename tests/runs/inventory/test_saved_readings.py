@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live endpoints, saved readings, names that are not unique, hostile text, what users add in Jinja, settings that can't be meant."""
+"""Live endpoints, saved readings, odd names, hostile text, what users add in Jinja, settings that can't be meant."""
 
 from __future__ import annotations
 

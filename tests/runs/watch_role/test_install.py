@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role watch without a service to manage, as there is no systemd here: install, upgrade, remove; and its guide."""
+"""The role watch without a service to manage, as there is no systemd: install, upgrade, remove; and its guide."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The watcher against the simulator and odd services: what its status and metrics say, and when there is none."""
+"""The watcher against the simulator and odd services: what its status and metrics say, and when there is one."""
 
 from __future__ import annotations
 
