@@ -30,11 +30,9 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 import event_source  # noqa: E402
 import inventory  # noqa: E402
 import memory  # noqa: E402
-import reflex_latency  # noqa: E402
 import requests_of_a_host  # noqa: E402
 import roll_of_many  # noqa: E402
 import watcher  # noqa: E402
-import wave_of_ten  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
 from helpers.sshd_process import SSHD  # noqa: E402
@@ -47,7 +45,7 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "inventory": inventory.ten_thousand_hosts,
     "live": inventory.live_requests,
     "waves": waves_of_many.one_hundred_thousand,
-    "wave": wave_of_ten.one_wave,
+    "wave": roll_of_many.one_wave,
     "memory": memory.five_hundred_hosts,
     "roll": roll_of_many.one_wave_of_many,
     "nothing": roll_of_many.nothing_to_do,
@@ -57,7 +55,7 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "notices": watcher.notices,
     "growth": watcher.growth,
     "events": event_source.two_thousand_watchers,
-    "reflex": reflex_latency.until_the_first_step,
+    "reflex": watcher.until_the_first_step,
 }
 
 

@@ -9,6 +9,7 @@ What is left is Ansible's own time. It is told in tasks `raw` on the same hosts,
 from __future__ import annotations
 
 import contextlib
+import json
 import statistics
 import sys
 import time
@@ -19,12 +20,12 @@ from typing import Any
 from figures import Figure
 from helpers.fleet import RollFleet
 from memory import peak_of
-from reached_by_ssh import by_ssh
+from reached_by_ssh import WRAPPER, by_ssh
 from requests_of_a_host import WARM_UP
 from timed_run import TimedRun, play
 
 FORKS = ("--forks", "10")
-FEW, MANY = 50, 200
+TEN, FEW, MANY = 10, 50, 200
 
 
 @contextlib.contextmanager
@@ -53,6 +54,51 @@ def seconds_of_raw(fleet: RollFleet) -> float:
     """One task `raw` on all of these hosts; the first one is not counted."""
     run = play(fleet.folder, fleet.inventory(), [WARM_UP, {**WARM_UP, "name": "raw"}], ANSIBLE_PIPELINING="1")
     return run.of("raw")[0]
+
+
+def one_wave(folder: Path, repeats: int) -> list[Figure]:
+    own_time, waits = [], []
+    for repeat in range(repeats):
+        run, waited = _one_wave_rolled(folder / str(repeat))
+        own_time.append(run.seconds - waited)
+        waits.append(waited)
+    # Once more over ssh, where every command that comes to a host can be counted.
+    used = folder / "used.jsonl"
+    _one_wave_rolled(folder / "ssh", force_command=f"{sys.executable} {WRAPPER} {used}")
+    trips = len([json.loads(line) for line in used.read_text().splitlines()])
+    parts = {
+        "own time": own_time,
+        "real waits": waits,
+        "processor time of all": run.processor,
+        "tasks": len(run.tasks),
+        "tasks on hosts": sum(task["hosts"] for task in run.tasks),
+        "of these skipped": sum(task["skipped"] for task in run.tasks),
+        "round trips to hosts": trips,
+        "seconds by task": {
+            task["task"]: round(task["ended"] - task["began"], 2) for task in run.tasks if task["ended"]
+        },
+    }
+    note = (
+        f"the whole command from start to end; {parts['tasks']} tasks, {parts['tasks on hosts']} times on a host,"
+        f" {parts['of these skipped']} of them skipped, {trips} round trips to hosts"
+    )
+    return [Figure("a wave of 10 hosts, Ansible's own time", "-", 8.0, own_time, " s", parts=parts, note=note)]
+
+
+def _one_wave_rolled(folder: Path, force_command: str = "") -> tuple[TimedRun, float]:
+    folder.mkdir(parents=True)
+    with RollFleet(folder, hosts=TEN, domains=1) as fleet, contextlib.ExitStack() as servers:
+        fleet.simulator.add_event(id="E", type="Reboot", resources=list(fleet.domain_of), notice=900, dwell=0)
+        for host in fleet.domain_of:
+            fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
+        if force_command:
+            for host, host_vars in by_ssh(folder, list(fleet.domain_of), servers, force_command).items():
+                fleet.host_vars[host].update(host_vars)
+        run = TimedRun(folder, fleet.command("--forks", "10"), ANSIBLE_PIPELINING="0")
+        moments = {change["change"]: change["time"] for change in fleet.simulator.changes()}
+        if fleet.approvals() != ["E"] or fleet.drained_hosts():
+            sys.exit(f"the wave did not go through: {run.run.output[-2000:]}")
+        return run, moments["finished"] - moments["approved"]
 
 
 def one_wave_of_many(folder: Path, repeats: int) -> list[Figure]:

@@ -15,31 +15,18 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from helpers.simulator_inside import part
 from helpers.simulator_process import PROGRAM, Simulator, SimulatorControl
 from helpers.waiting import wait_until
+from tools.pythons import find_pythons
 
 pytestmark = pytest.mark.rest
 MINIMAL = {"vms": [{"name": "a"}]}
 TABLES = ["FAULT_KINDS", "STATUS_FAULTS", "SCENARIOS", "EVENT_RULES", "GROUP_RULES", "VM_RULES", "SETTING_RULES"]
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROGRAM.glob("*.py")))
 GUIDE = (PROGRAM.parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
-
-
-def pythons():
-    """Every Python 3.6 or newer that is found on the machine."""
-    found = [*Path.home().glob(".pyenv/versions/3.*/bin/python3")]
-    found += [Path(path) for n in range(6, 15) if (path := shutil.which(f"python3.{n}")) and "shims" not in path]
-    usable = {str(path.resolve()): path for path in found if version_of(path) >= (3, 6)}
-    return sorted(usable.values(), key=version_of) or [Path(sys.executable)]
-
-
-def version_of(path):
-    match = re.search(r"3\.(\d+)", str(path.resolve()))
-    return (3, int(match.group(1))) if match else (0, 0)
 
 
 def run(fleet, *arguments):
@@ -49,9 +36,9 @@ def run(fleet, *arguments):
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("python", pythons(), ids=lambda path: ".".join(map(str, version_of(path))))
-def test_it_runs_on_every_python_found(python):
-    with Simulator(MINIMAL, python=str(python)) as simulator:
+@pytest.mark.parametrize("version", [version for version in find_pythons() if int(version.split(".")[1]) >= 6])
+def test_it_runs_on_every_python_found(version):
+    with Simulator(MINIMAL, python=find_pythons()[version]) as simulator:
         event = simulator.add_event(type="Reboot", resources=["a"])
         assert simulator.approve("a", event["id"]).status == 200
         assert simulator.document("a")["Events"][0]["EventStatus"] == "Started"

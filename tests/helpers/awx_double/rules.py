@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AWX checks beyond the fields of one object: surveys, prompts, credentials, playbooks, schedules."""
+"""What AWX 24 checks: surveys and answers, prompts, credentials, playbooks, schedules, names.
+
+That a field is one of AWX's, and of which type it is, is checked by the modules of awx.awx before they ask.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,71 @@ import re
 from pathlib import Path
 from typing import Any
 
-from helpers.awx_double.api import (
-    ASKED_BY,
-    FIELDS,
-    FILLED_IN,
-    NOTIFICATIONS,
-    NULL_IS_FINE,
-    PASSED_OVER,
-    PROMPTS,
-    REQUIRED,
-    UNIQUE,
+KINDS = (
+    *("organizations", "projects", "inventories", "inventory_sources", "execution_environments", "credential_types"),
+    *("credentials", "notification_templates", "job_templates", "workflow_job_templates"),
+    *("workflow_job_template_nodes", "workflow_approval_templates", "schedules"),
 )
-from helpers.awx_double.survey import answer_problem, sorted_out
+# Which setting of a template lets a node, a schedule or a launch say something else.
+ASKED_BY = {
+    **{
+        name: f"ask_{name}_on_launch"
+        for name in (
+            *("scm_branch", "skip_tags", "limit", "forks", "job_slice_count", "timeout", "diff_mode"),
+            *("inventory", "execution_environment", "job_type", "verbosity"),
+        )
+    },
+    "extra_data": "ask_variables_on_launch",
+    "job_tags": "ask_tags_on_launch",
+}
+_NOTIFIES = {f"notification_templates_{when}": "notification_templates" for when in ("started", "success", "error")}
+ASSOCIATIONS: dict[str, dict[str, str]] = {
+    "projects": _NOTIFIES,
+    "inventories": {"instance_groups": "instance_groups"},
+    "inventory_sources": _NOTIFIES,
+    "job_templates": {**_NOTIFIES, "credentials": "credentials", "labels": "labels"},
+    "workflow_job_templates": {
+        **_NOTIFIES,
+        "notification_templates_approvals": "notification_templates",
+        "labels": "labels",
+    },
+    "workflow_job_template_nodes": {
+        "success_nodes": "workflow_job_template_nodes",
+        "failure_nodes": "workflow_job_template_nodes",
+        "always_nodes": "workflow_job_template_nodes",
+        "credentials": "credentials",
+        "labels": "labels",
+    },
+}
 
+# Besides the name: within what a name is unique.
+UNIQUE: dict[str, tuple[str, ...]] = {
+    "organizations": (),
+    "execution_environments": (),
+    "credential_types": (),
+    "projects": ("organization",),
+    "inventories": ("organization",),
+    "job_templates": ("organization",),
+    "workflow_job_templates": ("organization",),
+    "notification_templates": ("organization",),
+    "credentials": ("organization", "credential_type"),
+    "inventory_sources": ("inventory",),
+    "schedules": ("unified_job_template",),
+}
+# Never shown, and always taken for changed by awx.awx.
+SECRETS = {"webhook": ("password",), "slack": ("token",)}
+# What is needed, and what may be left out, to notify somebody: (needed, optional).
+NOTIFICATIONS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
+    "webhook": (
+        {"url": str, "headers": dict},
+        {"http_method": str, "disable_ssl_verification": bool, "username": str, "password": str},
+    ),
+    "slack": ({"token": str, "channels": list}, {"hex_color": str}),
+}
+# What AWX writes into a configuration that leaves it out.
+FILLED_IN: dict[str, dict[str, Any]] = {
+    "webhook": {"http_method": "POST", "disable_ssl_verification": False, "username": "", "password": ""},
+}
 SURVEY_TYPES = {"text", "textarea", "password", "multiplechoice", "multiselect", "integer", "float"}
 QUESTION_KEYS = {
     "question_name",
@@ -45,37 +100,14 @@ class Refused(Exception):
     """What AWX would answer with status 400; `args[0]` is the body."""
 
 
-def check_fields(store: Any, kind: str, body: dict[str, Any], existing: dict[str, Any] | None) -> dict[str, Any]:
-    """The fields that are kept."""
-    known = FIELDS[kind]
-    kept = {name: value for name, value in body.items() if name not in PASSED_OVER.get(kind, ())}
-    if unknown := sorted(set(kept) - set(known)):
-        raise Refused({"detail": f"{kind} has no writable field {', '.join(unknown)}"})
-    if existing is None and (missing := sorted(REQUIRED[kind] - set(kept))):
-        raise Refused({name: ["This field is required."] for name in missing})
-    for name, value in kept.items():
-        if value is None and (name in NULL_IS_FINE.get(kind, ()) or str(known[name]).startswith("id of ")):
-            continue
-        check_value(store, name, value, known[name])
-    return {name: "" if value is None and name == "kind" else value for name, value in kept.items()}
+def fields_to_keep(body: dict[str, Any]) -> dict[str, Any]:
+    """Without what is read-only, and sent all the same by awx.awx."""
+    return {name: "" if name == "kind" and value is None else value for name, value in body.items() if name != "type"}
 
 
 def is_a(value: Any, wanted: type) -> bool:
     """In JSON, true is no number."""
     return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
-
-
-def check_value(store: Any, name: str, value: Any, wanted: Any) -> None:
-    if isinstance(wanted, set):
-        if value not in wanted or isinstance(value, bool):
-            raise Refused({name: [f"{value!r} is not a valid choice."]})
-    elif isinstance(wanted, str):
-        if not is_a(value, int) or store.find(wanted.removeprefix("id of "), value) is None:
-            raise Refused({name: [f"Invalid pk {value!r} - object does not exist."]})
-    elif not is_a(value, wanted):
-        raise Refused({name: [f"Not a valid {wanted.__name__}: {value!r}"]})
-    elif name in ("extra_vars", "variables", "source_vars") and value:
-        json.loads(value)
 
 
 def check_object(store: Any, kind: str, item: dict[str, Any]) -> None:
@@ -169,9 +201,9 @@ def _prompts_of_node(store: Any, item: dict[str, Any]) -> None:
 def check_prompts(store: Any, item: dict[str, Any]) -> None:
     """What a node, a schedule or a bulk launch says to a template that does not ask for it is refused."""
     template = store.find("unified_job_templates", item["unified_job_template"])
-    for name in PROMPTS:
+    for name, asked_by in ASKED_BY.items():
         value = item.get(name)
-        if value in (None, "", {}) or template.get(ASKED_BY[name]):
+        if value in (None, "", {}) or template.get(asked_by):
             continue
         if name != "extra_data":
             raise Refused({name: ["Field is not configured to prompt on launch."]})
@@ -212,3 +244,81 @@ def check_name(store: Any, kind: str, item: dict[str, Any]) -> None:
     for other in store.list(kind):
         if other.get("id") != item.get("id") and all(other.get(field) == item.get(field) for field in among):
             raise Refused({"__all__": [f"{kind} with this {' and '.join(among)} already exists."]})
+
+
+# What AWX does with an answer: refuses it where it is kept, replaces it in silence where a workflow starts a job.
+
+_TEXTS = ("text", "textarea", "password")
+_NUMBERS = {"integer": (int,), "float": (int, float)}
+
+
+def answer_problem(question: dict[str, Any], answer: Any) -> str | None:
+    """Why AWX does not like an answer; None if it does."""
+    kind, name = question["type"], question["variable"]
+    size: Any = answer
+    if kind in _TEXTS:
+        if not isinstance(answer, str):
+            return f"Value {answer!r} for {name!r} expected to be a string."
+        size = len(answer)
+    elif kind in _NUMBERS:
+        # In Python, true is a number; for AWX it is none.
+        if type(answer) not in _NUMBERS[kind]:
+            return f"Value {answer!r} for {name!r} expected to be a number."
+    else:
+        given = answer if kind == "multiselect" else [answer]
+        if not isinstance(given, list):
+            return f"{name!r} value is expected to be a list."
+        if wrong := [one for one in given if one not in question["choices"]]:
+            return f"Value {wrong[0]!r} for {name!r} expected to be one of {question['choices']}."
+        return None
+    if question.get("min") not in ("", None) and size < question["min"]:
+        return f"{name!r} value {answer!r} is too small."
+    if question.get("max") not in ("", None) and size > question["max"]:
+        return f"{name!r} value {answer!r} is too large."
+    return None
+
+
+def questions_of(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    spec = template.get("survey_spec", {}).get("spec", []) if template.get("survey_enabled") else []
+    return {question["variable"]: question for question in spec}
+
+
+def sorted_out(template: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The variables that a template takes, and what AWX has to say about the others."""
+    asked = questions_of(template)
+    taken, problems = {}, []
+    for name, value in given.items():
+        if name not in asked:
+            problem = (
+                None if template.get("ask_variables_on_launch") else f"Variables {name} are not allowed on launch."
+            )
+        else:
+            problem = answer_problem(asked[name], value)
+        if problem is None:
+            taken[name] = value
+        else:
+            problems.append(problem)
+    return taken, problems
+
+
+def missing_answers(template: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """What somebody who launches by hand, or through the API, would have to answer."""
+    return [
+        f"{name!r} value missing"
+        for name, question in questions_of(template).items()
+        if question["required"] and name not in given
+    ]
+
+
+def job_variables(template: dict[str, Any], given: dict[str, Any], of_the_workflow: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a job that a workflow, or a bulk launch, starts.
+
+    What it does not like of `given` is gone, and the survey's default is there instead. Nobody is told.
+    """
+    defaults = {
+        name: question["default"]
+        for name, question in questions_of(template).items()
+        if question.get("default") is not None and answer_problem(question, question["default"]) is None
+    }
+    own = json.loads(template.get("extra_vars") or "{}")
+    return {**own, **defaults, **sorted_out(template, given)[0], **of_the_workflow}

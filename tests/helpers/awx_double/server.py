@@ -18,10 +18,17 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-from helpers.awx_double.api import ASSOCIATIONS, FIELDS, SECRETS
-from helpers.awx_double.launches import Launches
-from helpers.awx_double.projects import Syncs
-from helpers.awx_double.rules import Refused, check_fields, check_name, check_object, check_survey
+from helpers.awx_double.launches import Launches, Syncs
+from helpers.awx_double.rules import (
+    ASSOCIATIONS,
+    KINDS,
+    SECRETS,
+    Refused,
+    check_name,
+    check_object,
+    check_survey,
+    fields_to_keep,
+)
 
 VERSION = "24.6.1"
 TOKEN = "a-token-of-the-double"
@@ -37,7 +44,7 @@ class Store:
 
     def __init__(self, project_folder: Path) -> None:
         self.project_folder = project_folder
-        self.kinds: dict[str, dict[int, dict[str, Any]]] = {kind: {} for kind in FIELDS}
+        self.kinds: dict[str, dict[int, dict[str, Any]]] = {kind: {} for kind in KINDS}
         self.links: dict[tuple[str, int, str], list[int]] = {}
         self._last_id = 0
         self._come_with_awx()
@@ -190,7 +197,7 @@ class AwxDouble:
 
     def patch(self, path: list[str], body: dict[str, Any]) -> tuple[int, Any]:
         item = self._item(path)
-        changed = {**item, **check_fields(self.store, path[0], body, item)}
+        changed = {**item, **fields_to_keep(body)}
         check_object(self.store, path[0], changed)
         check_name(self.store, path[0], changed)
         item.update(changed)
@@ -216,7 +223,7 @@ class AwxDouble:
         return path[2]
 
     def _create(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
-        kept = check_fields(self.store, kind, body, None)
+        kept = fields_to_keep(body)
         check_object(self.store, kind, kept)
         organization = {}
         if kind == "job_templates":

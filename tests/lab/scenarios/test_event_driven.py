@@ -12,10 +12,10 @@ import time
 import pytest
 from helpers.rulebook import what_is_missing
 from lab import events, haproxy
-from lab.end_state import left_drained
+from lab.evidence import left_drained
+from lab.figures import times
 from lab.names import DOMAIN_OF, WEB
 from lab.rulebook import Rulebook, cut_off, watchers
-from lab.share import times
 from lab.shell import wait_until
 
 MISSING = what_is_missing()

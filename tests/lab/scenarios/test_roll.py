@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import pytest
 from lab import controller, events, haproxy
+from lab.evidence import Evidence
 from lab.names import DOMAIN_OF, WEB
 
 ALL = {place.name for place in WEB}
@@ -64,3 +66,37 @@ def test_the_same_events_without_the_collection(fleet, evidence, figures):
     answers = evidence.answers()
     assert answers.failed, "machines went down under load, and nobody noticed: the client or the events are not real"
     figures.add("the same without the collection", str(answers))
+
+
+# A Freeze, approved at once and drained first: what the users of the fleet notice.
+
+POLICIES = {"approved at once": "approve", "drained first": "drain"}
+
+
+@pytest.mark.parametrize("seconds", [5, 30])
+def test_a_freeze(fleet, figures, seconds):
+    seen = {}
+    for how, action in POLICIES.items():
+        evidence = Evidence(fleet)
+        event_id = events.plan(fleet, "Freeze", "web-0", duration=seconds)
+        policy = [{"name": f"freezes are {how}", "type": "Freeze", "action": action}]
+        roll = controller.run(f"freeze-{seconds}-{action}", maintenance_policy=policy)
+        assert roll.code == 0, roll.output
+        assert evidence.approvals() == [event_id]
+        assert evidence.boots("web-0") == 0
+        frozen = {line["what"]: line["time"] for line in evidence.platform()}
+        assert frozen["Freeze ends"] - frozen["Freeze begins"] >= seconds
+        fleet.wait_until_in_service()
+        seen[how] = evidence.answers()
+        drained = [span for span in evidence.out_of_service() if span.begin < frozen["Freeze begins"]]
+        assert [span.host for span in drained] == (["web-0"] if action == "drain" else [])
+        fleet.settle()
+    assert seen["drained first"].failed == []
+    # A user who was with the frozen machine waited about as long as it was frozen.
+    assert seen["drained first"].worst() < 3 < seen["approved at once"].worst()
+    figures.add(
+        f"a Freeze of {seconds} s",
+        "; ".join(
+            f"{how}: worst page {answers.worst():.1f} s, {len(answers.failed)} failed" for how, answers in seen.items()
+        ),
+    )

@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events that don't keep to the plan: cancelled, too early, or for a machine that nobody knows."""
+"""Events that don't keep to the plan or take a machine away: cancelled, too early, for a machine that nobody knows."""
 
 from __future__ import annotations
 
+import pytest
 from lab import controller, events, haproxy
-from lab.end_state import left_drained
+from lab.evidence import left_drained
 from lab.shell import wait_until
 
 # A drain that is in its middle for long enough to be surprised.
@@ -71,4 +72,40 @@ def test_names_a_vm_in_nobody_s_inventory(fleet, evidence, figures):
         "names a VM in nobody's inventory",
         f"drained {started - span.begin:.0f} s before it started by itself, 0 approvals, restored, "
         f"exit code {roll.code}; {answers}",
+    )
+
+
+# A machine that Azure takes away for good: drained before it is gone, and not waited for.
+
+# Half a minute is short: out of rotation, stop, and a run for that host alone.
+IN_A_HURRY = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "notice", "arguments", "variables"),
+    [("Preempt", 30, ["--limit", "web-1"], IN_A_HURRY), ("Terminate", 300, [], {})],
+    ids=["Preempt", "Terminate"],
+)
+def test_drained_before_it_is_gone(fleet, evidence, figures, kind, notice, arguments, variables):
+    event_id = events.plan(fleet, kind, "web-1", notice=notice)
+    roll = controller.run(kind.lower(), *arguments, **variables)
+    assert roll.code == 0, roll.output
+    published, started = (evidence.change(event_id, change) for change in ("created", "started"))
+    (span,) = evidence.out_of_service()
+    assert span.host == "web-1"
+    machine = fleet.machines["web-1"]
+    stopped = max(at for at, text in evidence.unit_changes(machine, "nginx.service") if text.startswith("Stopped"))
+    (gone,) = (line["time"] for line in evidence.platform() if line["what"] == f"{kind} ends")
+    assert published < span.begin < stopped < started < gone
+    assert started - published < notice
+    assert evidence.approvals() == [event_id]
+    answers = evidence.answers()
+    assert answers.failed == []
+    assert not machine.has_power
+    assert machine.group.processes() == []
+    assert [name for name in left_drained(fleet) if name != "web-1"] == []
+    figures.add(
+        f"a {kind} with {notice} s of notice",
+        f"after publication: out of rotation {span.begin - published:.1f} s, drained {stopped - published:.1f} s, "
+        f"gone {gone - published:.1f} s; {answers}",
     )

@@ -10,8 +10,7 @@ import re
 import pytest
 from lab import controller, events, haproxy, watchers
 from lab.cgroups import Group
-from lab.end_state import left_drained
-from lab.evidence import Evidence
+from lab.evidence import Evidence, left_drained
 from lab.names import DOMAIN_OF, WEB
 from lab.shell import wait_until
 

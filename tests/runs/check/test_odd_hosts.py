@@ -132,15 +132,6 @@ def found(tmp_path_factory):
             **watcher(folder, "drained", drained=True),
             "drain_journal": written(folder / "drained.json", {**JOURNAL, "run_id": "watcher of drained-by-watcher"}),
         },
-        "drained-by-silent-watcher": {
-            **watcher(folder, "drained-before", drained=True, age=5000.0),
-            "drain_journal": written(folder / "drained-before.json", {**JOURNAL, "run_id": "watcher of somebody"}),
-        },
-        # A watcher tells that the host is drained, whoever has done that.
-        "left-and-watched": {
-            **watcher(folder, "left-and-watched", drained=True),
-            "drain_journal": written(folder / "left-and-watched.json", JOURNAL),
-        },
         "no-steps": {"drain_steps": []},
         "bad-steps": {"drain_steps": [{"services": {"name": ["nginx"]}}]},
         "bad-template": {"drain_steps": [{"services": {"names": ["{{ nothing_of_that_name }}"]}}]},
@@ -177,9 +168,7 @@ def found(tmp_path_factory):
     own = {host: {"drain_journal": str(folder / f"{host}.json"), **usual, **more} for host, more in hosts.items()}
     listed = inventory(folder, {**own, **machines})
     path = os.pathsep.join([str(units.folder), str(Path(sys.executable).parent), os.environ["PATH"]])
-    with at_work(
-        *(hosts[name] for name in ("watched", "failing", "waiting", "drained-by-watcher", "left-and-watched"))
-    ):
+    with at_work(*(hosts[name] for name in ("watched", "failing", "waiting", "drained-by-watcher"))):
         return check(folder, listed, settings={"PATH": path}, maintenance_hosts=",".join(hosts))
 
 
@@ -212,9 +201,6 @@ def found(tmp_path_factory):
         ("waiting", "watcher", "doubtful", "E-3 names a VM"),
         ("stopped", "watcher", "bad", "no status of it"),
         ("drained-by-watcher", "journal", "doubtful", "by the watcher of drained-by-watcher"),
-        ("drained-by-silent-watcher", "journal", "bad", "which is not at work as it should be"),
-        ("left-and-watched", "journal", "bad", "by run run-7 for E-1, which is not at work"),
-        ("left-and-watched", "watcher", "good", "at work"),
         ("plain", "drain steps", "good", "1: services"),
         ("no-steps", "drain steps", "doubtful", "none"),
         ("bad-steps", "drain steps", "bad", "drain_steps, step 1: services"),

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-
 import pytest
 from helpers import transports as ways
 from helpers.ansible_run import fleet_inventory, inventory, play, play_each
-from helpers.simulator_process import Simulator, control_command
+from helpers.simulator_process import Simulator
 
 pytestmark = pytest.mark.rest
 
@@ -37,88 +34,27 @@ def reading(folder, simulator, way=ways.ANY, **options):
     return play(folder, hosts, task, **ways.play_keywords(folder, way))
 
 
-# The module runs the same code as the command.
-WAYS = [way for way in ways.HERE if way != "module"]
 both_ways = pytest.mark.parametrize("way", ways.TO_THE_SERVICE[:2])
-LASTING = [
-    ({"kind": "gone_410"}, "HTTP 410"),
-    ({"kind": "too_many_429", "retry_after": 90}, "asked to wait 90 s, longer than the timeout of 4 s"),
-    ({"kind": "error_503"}, "HTTP 503"),
-    ({"kind": "hang"}, "a connection, but no answer in time"),
-    ({"kind": "drop"}, "a connection that ended without an answer"),
-    ({"kind": "empty_200"}, "an empty body"),
-    ({"kind": "truncated_json"}, "is not JSON"),
-    ({"kind": "html"}, "an HTML page"),
-    ({"kind": "redirect"}, "a redirect to"),
-    ({"kind": "wrong_shape"}, "did not answer like the metadata service"),
-    ({"kind": "huge_body"}, "more than 1048576 bytes"),
-    ({"kind": "status", "status": 400}, "HTTP 400"),
-    ({"kind": "status", "status": 404}, "HTTP 404"),
-    ({"kind": "status", "status": 405}, "HTTP 405"),
-]
-
-
-def name_of(fault, way):
-    return f"{fault.get('status', fault['kind'])}-{way}"
-
-
-class Fleet:
-    """A VM for each fault and way, all of them read in one run. Its fault begins when its turn comes."""
-
-    def __init__(self, folder, faults, **options):
-        cases = {name_of(fault, way): (fault, way) for fault in faults for way in WAYS}
-        with Simulator({"vms": [{"name": name} for name in cases]}) as self.simulator:
-            for name in cases:
-                self.simulator.add_event(id=f"A-{name}", type="Reboot", resources=[name], notice=9000)
-            hosts = {name: self._host(folder, name, *case) for name, case in cases.items()}
-            # No more at once than one core can serve in time.
-            self.run = play(
-                folder,
-                inventory(folder, hosts),
-                {"name": "Begin", "ansible.builtin.raw": "{{ begin }}"},
-                {"name": "Read", "maintenance.azure.scheduled_event_info": options},
-                environment={"PATH": "{{ path }}"},
-                strategy="ansible.builtin.host_pinned",
-                ANSIBLE_FORKS="6",
-            )
-            self.endpoints = self.simulator.endpoints
-
-    def _host(self, folder, name, fault, way):
-        begin = control_command(self.simulator, "/faults", {**fault, "vm": name})
-        path = ways.play_keywords(folder, way).get("environment", {}).get("PATH", os.environ["PATH"])
-        endpoint = self.simulator.endpoint(name)
-        return {
-            "begin": shlex.join(begin),
-            "path": path,
-            "maintenance_endpoint": endpoint,
-            **ways.host_vars(folder, way),
-        }
-
-
-@pytest.fixture(scope="module")
-def lasting(tmp_path_factory):
-    faults = [{"path": "scheduledevents", **fault} for fault, _part in LASTING]
-    return Fleet(tmp_path_factory.mktemp("lasting"), faults, timeout=4)
 
 
 @both_ways
 @pytest.mark.parametrize(
-    ("fault", "part"),
-    LASTING,
-    ids=lambda value: str(value.get("status", value["kind"])) if isinstance(value, dict) else "",
+    ("kind", "part"),
+    [
+        ("error_503", "HTTP 503"),
+        ("empty_200", "an empty body"),
+        ("truncated_json", "is not JSON"),
+        ("wrong_shape", "did not answer like the metadata service"),
+    ],
 )
-def test_lasting_trouble_is_a_failure_that_says_what_and_where(lasting, way, fault, part):
-    name = name_of(fault, way)
-    result = lasting.run.of("Read", name)
-    assert result["outcome"] == "failed"
-    assert "events" not in result
+def test_lasting_trouble_is_a_failure_that_says_what_and_where(tmp_path, simulator, way, kind, part):
+    simulator.fault(kind=kind, path="scheduledevents")
+    outcome = reading(tmp_path, simulator, way, timeout=4)
+    result = outcome.of("Read")
+    assert (outcome.code, result["outcome"], "events" in result) == (2, "failed", False)
     assert part in result["msg"]
-    assert lasting.endpoints[name] in result["msg"]
-
-
-def test_no_trouble_is_a_traceback(lasting):
-    assert lasting.run.code == 2
-    assert "Traceback" not in lasting.run.output
+    assert simulator.endpoint("web") in result["msg"]
+    assert "Traceback" not in outcome.output
 
 
 def test_a_name_that_the_instance_metadata_does_not_tell(tmp_path, simulator):

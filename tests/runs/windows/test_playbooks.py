@@ -6,15 +6,32 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import itertools
 import json
+from collections.abc import Iterator, Mapping
 
 import pytest
 from helpers import ansible_run, check_run
 from helpers.fleet import RollFleet
-from helpers.restless_service import restless_service
-from helpers.simulator_process import Simulator
+from helpers.network import http_server
+from helpers.simulator_process import Simulator, ask
 from helpers.windows_host import SETTINGS, WindowsHost, with_ansible_windows
 from tools.wheel_part import Unavailable
+
+
+@contextlib.contextmanager
+def restless_service(endpoint: str) -> Iterator[str]:
+    """Its address. The data are the same: only the blanks behind them grow with each answer."""
+    numbers = itertools.count(1)
+
+    def answer(method: str, path: str, _headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        found = ask(endpoint + path, method, body or None, {"Metadata": "true"})
+        return found.status, found.body + b" " * next(numbers)
+
+    with http_server(answer) as address:
+        yield address
+
 
 pytestmark = pytest.mark.rest
 JOURNAL = "C:\\ProgramData\\azure-maintenance\\journal.json"

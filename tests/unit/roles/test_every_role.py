@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every role says what it takes and knows the others by what they document; no two of their files are the same."""
+"""Every role says what it takes and knows the others by what they document, and what all plays have in common."""
 
 from __future__ import annotations
 
@@ -37,10 +37,6 @@ def test_described_defaults_are_the_defaults(role):
     assert {name: defaults[name] for name in described} == described
 
 
-def test_it_has_a_readme(role):
-    assert (role / "README.md").is_file()
-
-
 def test_files_in_folders_are_included_by_their_whole_path(role):
     """Ansible looks in the folder `tasks` of the playbook first, and a user may have one of that name there."""
     files = [file for file in (role / "tasks").rglob("*.yml") if file.parent.name != "tasks"]
@@ -53,7 +49,7 @@ def test_files_in_folders_are_included_by_their_whole_path(role):
     assert named == []
 
 
-# Roles know each other by name and by what they document, and no two of their files are the same.
+# Roles know each other by name and by what they document.
 
 FOLDER = ROOT / "roles"
 NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "meta").is_dir())
@@ -95,14 +91,26 @@ def test_no_private_variable_of_another_role_is_read(path):
     assert set(PRIVATE.findall(path.read_text(encoding="utf-8"))) & {*NAMES} <= {own}
 
 
-def test_no_two_task_files_differ_in_their_names_alone():
-    seen = {}
-    for path in FILES:
-        if "tasks" in path.relative_to(FOLDER).parts:
-            text = "\n".join(
-                line
-                for line in path.read_text(encoding="utf-8").splitlines()
-                if not re.match(r"\s*(- name: |#|---)", line)
-            )
-            seen.setdefault(text, []).append(relative(path))
-    assert [paths for paths in seen.values() if len(paths) > 1] == []
+# What all plays of the collection have in common, whatever the user's configuration says.
+
+PLAY_FILES = sorted(
+    path for folder in ("playbooks", "extensions", "demo", "roles") for path in (ROOT / folder).rglob("*.y*ml")
+)
+# A rulebook has hosts as well.
+PLAYS = [
+    pytest.param(entry, id=f"{path.relative_to(ROOT)}: {entry.get('name')}")
+    for path in PLAY_FILES
+    for document in yaml.load_all(path.read_text(encoding="utf-8"), yaml.BaseLoader)
+    for entry in (document if isinstance(document, list) else ())
+    if isinstance(entry, dict) and "hosts" in entry and "rules" not in entry
+]
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_its_strategy_is_linear_whatever_the_configuration_says(play):
+    """Tasks with `run_once` decide for all hosts of a batch, which is nothing to other strategies."""
+    assert play.get("strategy") == "linear"
+
+
+def test_they_are_found():
+    assert len(PLAYS) > 15

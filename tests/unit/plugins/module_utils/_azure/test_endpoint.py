@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import socket
 import threading
@@ -45,40 +46,45 @@ def response(body, *fields):
 
 
 @contextlib.contextmanager
-def server(answer):
-    """`answer(number of the connection, number of the request on it)` gives the bytes, or None to hang up."""
+def listening(handle):
+    """`handle(connection, number of the connection)` is called for each connection, in a thread of its own."""
     listener = socket.create_server(("127.0.0.1", 0))
-    requests = []
 
     def serve():
-        number = 0
-        while True:
+        for number in itertools.count():
             try:
                 connection, _peer = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=handle, args=(connection, number), daemon=True).start()
-            number += 1
+            threading.Thread(target=safely, args=(connection, number), daemon=True).start()
 
-    def handle(connection, number):
+    def safely(connection, number):
         with connection, contextlib.suppress(OSError):
-            count = 0
-            while True:
-                request = connection.recv(65536)
-                if not request:
-                    return
-                requests.append((number, request.decode()))
-                sent = answer(number, count)
-                if sent is None:
-                    return
-                connection.sendall(sent)
-                count += 1
+            handle(connection, number)
 
     threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", requests
-    finally:
-        listener.close()
+    with listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def server(answer):
+    """`answer(number of the connection, number of the request on it)` gives the bytes, or None to hang up."""
+    requests = []
+
+    def handle(connection, number):
+        for count in itertools.count():
+            request = connection.recv(65536)
+            if not request:
+                return
+            requests.append((number, request.decode()))
+            sent = answer(number, count)
+            if sent is None:
+                return
+            connection.sendall(sent)
+
+    with listening(handle) as endpoint:
+        yield endpoint, requests
 
 
 def get(transport, method="GET", body=None):
@@ -154,12 +160,6 @@ def test_lengths_that_are_none(length):
         get(SocketTransport(endpoint))
 
 
-def test_lengths_that_no_document_has():
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\nxx"
-    with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(TooLarge):
-        get(SocketTransport(endpoint))
-
-
 def test_chunks_with_what_may_stand_around_them_and_the_next_answer_behind_them():
     chunks = (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;name=x\r\nabc\r\n02\r\nde\r\n0\r\nTrailer: y\r\n\r\n"
@@ -217,32 +217,17 @@ def test_while_an_answer_is_waited_for_other_things_are_done(begins):
 
 
 def test_an_answer_in_drops_does_not_keep_from_that_either():
-    def drops(connection):
+    def drops(connection, _number):
+        connection.recv(65536)
         for drop in response(b"done"):
             connection.sendall(bytes([drop]))
             time.sleep(0.04)
 
-    with dripping(drops) as endpoint:
+    with listening(drops) as endpoint:
         transport, breaths = SocketTransport(endpoint), []
         transport.meanwhile = lambda: breaths.append(time.monotonic())
         assert transport.send("GET", "/x", None, HEADERS, 2, PATIENCE).body == b"done"
     assert breaths
-
-
-@contextlib.contextmanager
-def dripping(drops):
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
-        with contextlib.suppress(OSError):
-            connection, _peer = listener.accept()
-            with connection:
-                connection.recv(65536)
-                drops(connection)
-
-    threading.Thread(target=serve, daemon=True).start()
-    with listener:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 # The transports against servers that misbehave on the wire itself, byte by byte.
@@ -273,28 +258,14 @@ def raw_response(body=GOOD_BODY, head=b"HTTP/1.1 200 OK\r\n", length=None):
 @contextlib.contextmanager
 def wire_server(answer):
     """Give every connection to `answer`, a function of the connected socket and the request's text."""
-    listener = socket.create_server(("127.0.0.1", 0))
     seen = []
 
-    def serve():
-        while True:
-            try:
-                connection, _peer = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+    def handle(connection, _number):
+        seen.append(connection.recv(65536).decode())
+        answer(connection, seen[-1])
 
-    def handle(connection):
-        with connection, contextlib.suppress(OSError):
-            request = connection.recv(65536).decode()
-            seen.append(request)
-            answer(connection, request)
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", seen
-    finally:
-        listener.close()
+    with listening(handle) as endpoint:
+        yield endpoint, seen
 
 
 def drip(data):
@@ -528,29 +499,44 @@ def test_passing_trouble_is_asked_again(trouble):
 
 
 @pytest.mark.parametrize(
-    ("final", "kind"),
+    ("final", "kind", "part"),
     [
-        (answer(400), "rejected"),
-        (answer(403), "rejected"),
-        (answer(404), "not_found"),
-        (answer(405), "rejected"),
-        (answer(204, b"x"), "rejected"),
-        (answer(301, location="http://elsewhere"), "redirect"),
-        (answer(302, location="http://elsewhere"), "redirect"),
-        (answer(200, b"  <!DOCTYPE html>"), "html"),
-        (answer(200, b"sorry", content_type="text/html"), "html"),
-        (_wire.TooLarge(), "too_large"),
-        (_wire.NotResolved("no such name"), "not_resolved"),
-        (_wire.TimedOut(), "timed_out"),
+        (answer(400), "rejected", "HTTP 400"),
+        (answer(403), "rejected", "HTTP 403"),
+        (answer(404), "not_found", "HTTP 404"),
+        (answer(405), "rejected", "HTTP 405"),
+        (answer(204, b"x"), "rejected", "HTTP 204"),
+        (answer(301, location="http://elsewhere"), "redirect", "a redirect to http://elsewhere"),
+        (answer(302, location="http://elsewhere"), "redirect", "a redirect to http://elsewhere"),
+        (answer(200, b"  <!DOCTYPE html>"), "html", "an HTML page"),
+        (answer(200, b"sorry", content_type="text/html"), "html", "an HTML page"),
+        (_wire.TooLarge(), "too_large", "more than 1048576 bytes"),
+        (_wire.NotResolved("no such name"), "not_resolved", "no address for that name"),
+        (_wire.TimedOut(), "timed_out", "a connection, but no answer in time"),
     ],
     ids=str,
 )
-def test_the_rest_ends_the_conversation_at_once(final, kind):
+def test_the_rest_ends_the_conversation_at_once(final, kind, part):
     talk, transport, clock = conversation(final)
-    with pytest.raises(_patience.ImdsError) as failure:
+    with pytest.raises(_patience.ImdsError, match=part) as failure:
         talk.get(TARGET)
     assert (failure.value.kind, len(transport.sent_at), clock.now) == (kind, 1, 1000.0)
     assert "GET http://service/metadata/scheduledevents" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "part"),
+    [
+        (answer(410), "HTTP 410"),
+        (answer(200, b""), "an empty body"),
+        (_wire.Broken("reset"), "a connection that ended without an answer"),
+    ],
+    ids=str,
+)
+def test_trouble_that_does_not_pass_is_said_in_the_end(trouble, part):
+    talk, _transport, _clock = conversation(trouble)
+    with pytest.raises(_patience.ImdsError, match=part):
+        talk.get(TARGET)
 
 
 def test_instance_metadata_that_is_not_there_yet_is_asked_for_again_a_few_times():

@@ -12,8 +12,6 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import BadRules, read_rules
 from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import decide as _decide
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import sightings as _sightings
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import (
     ACTIONS,
     NO_RUN,
@@ -397,35 +395,6 @@ def test_many_watchers_on_one_document_never_take_down_two(plans, seed):
         if len(world.over) == len(plans) and not world.down:
             return
     raise AssertionError(f"all hosts are in service at the end, but not {world.down}")
-
-
-@pytest.mark.parametrize("broken", ["by date alone", "missed documents", "no time to come back"])
-def test_without_these_rules_two_go_down(broken, monkeypatch):
-    """That the property can fail: each rule is there for a reason."""
-    if broken == "by date alone":
-        monkeypatch.setattr(
-            Sightings, "came_before", lambda _self, one, other: (one["not_before"] or "") < (other["not_before"] or "")
-        )
-    elif broken == "missed documents":
-        monkeypatch.setattr(_sightings, "_is_next", lambda *_documents: True)
-    else:
-        monkeypatch.setattr(_decide, "SECONDS_TO_COME_BACK", 0)
-    check = test_many_watchers_on_one_document_never_take_down_two.hypothesis.inner_test
-    # One that has a bad history among its first, of each kind.
-    chance = random.Random(0)
-
-    def histories():
-        for _history in range(3000):
-            check([random_plan(chance) for _event in range(chance.randint(2, 5))], chance.random())
-
-    with pytest.raises(AssertionError):
-        histories()
-
-
-def random_plan(chance):
-    names = tuple(sorted(chance.sample(HOSTS, chance.randint(1, 2))))
-    dated = chance.random() < 0.8
-    return Plan(chance.randint(0, 40), names, chance.randint(70, 300), chance.randint(1, 30), is_dated=dated)
 
 
 # What comes next on a host with an open journal, case by case.

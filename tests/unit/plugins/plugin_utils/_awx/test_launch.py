@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.launch impo
     launch_jobs,
     launch_problems,
 )
-from helpers.awx_double.survey import job_variables
+from helpers.awx_double.rules import job_variables
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -404,33 +404,6 @@ def test_live_migration_from_scheduled_to_gone():
     assert started["events"][0]["seconds_left"] is None
 
 
-def test_durations_of_started_freezes():
-    assert [status["events"][0]["duration_seconds"] for status in understood_recording("freeze_started_durations")] == [
-        30,
-        6,
-        6,
-    ]
-
-
-def test_fields_that_an_old_version_leaves_out_are_null():
-    (status,) = understood_recording("freeze_old_schema")
-    event = status["events"][0]
-    assert (event["source"], event["duration_seconds"], event["description"]) == (None, None, "")
-    assert event["not_before"] == "2019-09-26T15:15:21Z"
-
-
-def test_unknown_duration_is_null():
-    for name in ("user_redeploy", "preempt"):
-        for status in understood_recording(name):
-            assert status["events"][0]["duration_seconds"] is None
-
-
-def test_odd_types_of_a_fixture_are_taken_as_they_are():
-    (status,) = understood_recording("terminate_odd_types")
-    assert status["document_incarnation"] == "abc123"
-    assert status["events"][0]["not_before"] == "2017-07-02T00:00:00Z"
-
-
 def test_wrong_weekdays_empty_resources_and_a_missing_not_before():
     (status,) = understood_recording("several_odd")
     assert [event["not_before"] for event in status["events"]] == [
@@ -631,21 +604,6 @@ def test_filters_only_take_away_and_keep_the_order(status, wanted):
     assert all(any(event is candidate for candidate in remaining) for event in kept)
 
 
-@given(statuses, filters, filters)
-def test_filters_combine_as_and(status, one, other):
-    merged = {**one, **other}
-    if set(one) & set(other):
-        return
-    both = _events.select(status, **merged)
-    assert both["events"] == _events.select(_events.select(status, **one), **other)["events"]
-
-
-@given(statuses, filters)
-def test_pending_speaks_of_the_events_that_came_back(status, wanted):
-    kept = _events.select(status, **wanted)
-    assert kept["pending"] == any(event["status"] == "Scheduled" for event in kept["events"])
-
-
 @given(statuses)
 def test_only_what_names_this_host_where_that_is_asked_for(status):
     kept = _events.select(status, affecting="this_host")["events"]
@@ -675,12 +633,6 @@ def test_each_filter_takes_away_what_does_not_pass(wanted, other):
         kept = _events.select(status, **{**more, **wanted})
         assert (kept["events"], kept["read_at"]) == ([one()], "t")
     assert _events.select(status)["events"] == status["events"]
-
-
-@pytest.mark.parametrize(("left", "is_kept"), [(None, True), (-5, True), (59, True), (60, True), (61, False)])
-def test_what_is_due_in_time_or_has_no_time_passes(left, is_kept):
-    kept = _events.select({"events": [one(seconds_left=left)]}, within=60)["events"]
-    assert bool(kept) is is_kept
 
 
 @pytest.mark.parametrize(

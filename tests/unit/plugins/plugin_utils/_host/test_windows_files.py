@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
 import re
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,15 @@ import yaml
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import ON_WINDOWS
 from helpers import ROOT
 from helpers.windows_double import powershell_process
-from helpers.windows_double.machine import ME, Machine
-from helpers.windows_double.specs import complaint_about
-from helpers.windows_host import POWERSHELL, needs_powershell, with_ansible_windows
+from helpers.windows_double.machine import Machine
+from helpers.windows_double.modules import complaint_about
+from helpers.windows_host import needs_powershell, with_ansible_windows
 from tools.powershell_5 import complaints
 from tools.powershell_grammar import mistakes
 from tools.wheel_part import Unavailable
 
 MODULES = ROOT / "plugins" / "modules"
 FILES = sorted(ROOT.glob("plugins/**/*.ps1")) + sorted(ROOT.glob("roles/**/*.ps1"))
-OF_TESTS = sorted((ROOT / "tests").glob("**/*.ps*1"))
 
 
 def test_only_the_module_of_windows_hosts_has_a_ps1() -> None:
@@ -36,26 +33,7 @@ def test_only_the_module_of_windows_hosts_has_a_ps1() -> None:
     assert [path.name for path in MODULES.glob("*.ps1")] == ["_windows_host.ps1"]
 
 
-def test_its_python_file_is_documentation() -> None:
-    tree = ast.parse((MODULES / "_windows_host.py").read_text(encoding="utf-8"))
-    assert {target.id for node in tree.body for target in getattr(node, "targets", [])} == {
-        "DOCUMENTATION",
-        "EXAMPLES",
-        "RETURN",
-    }
-    assert all(isinstance(node, ast.Assign) for node in tree.body)
-
-
-def test_nothing_but_the_way_to_windows_hosts_names_that_module() -> None:
-    named = [
-        path.relative_to(ROOT / "plugins").as_posix()
-        for path in sorted((ROOT / "plugins").rglob("*.py"))
-        if "azure._windows_host" in path.read_text(encoding="utf-8") and path.parent != MODULES
-    ]
-    assert named == ["plugin_utils/_hosts/deeds.py"]
-
-
-@pytest.mark.parametrize("path", FILES + OF_TESTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_it_is_powershell(path: Path) -> None:
     assert mistakes(path.read_text(encoding="utf-8")) == []
 
@@ -66,22 +44,6 @@ def test_windows_powershell_can_run_it(path: Path) -> None:
 
 
 SCRIPTS = ROOT / "roles" / "steps" / "files" / "windows"
-PARSE = """
-$all = @{}
-foreach ($path in $args) {
-    $found = $null
-    $null = [System.Management.Automation.Language.Parser]::ParseFile($path, [ref]$null, [ref]$found)
-    $all[$path] = @($found | ForEach-Object { $_.Message })
-}
-ConvertTo-Json $all
-"""
-
-# As ansible-core before 2.19 does in what it pipes before our module.
-NAMED_BEFORE = """
-$null = [System.Security.Principal.WindowsIdentity]
-Import-Module WindowsDouble
-([type]'System.Security.Principal.WindowsIdentity')::GetCurrent().User.Value
-"""
 
 
 @pytest.fixture
@@ -95,32 +57,6 @@ def run(machine):
         return powershell_process.script(machine, SCRIPTS / script, parameters, check_mode)
 
     return run
-
-
-@needs_powershell
-def test_powershell_can_read_them(tmp_path):
-    program = tmp_path / "parse.ps1"
-    program.write_text(PARSE)
-    command = [
-        str(POWERSHELL),
-        "-NoProfile",
-        "-NonInteractive",
-        "-File",
-        str(program),
-        *map(str, FILES),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert json.loads(done.stdout) == {str(path): [] for path in FILES}
-
-
-@needs_powershell
-def test_who_we_are_is_told_where_somebody_has_named_the_type_before(tmp_path, machine):
-    program = tmp_path / "who.ps1"
-    program.write_text(NAMED_BEFORE)
-    command = [str(POWERSHELL), "-NoProfile", "-NonInteractive", "-File", str(program)]
-    surroundings = powershell_process.surroundings(machine)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=surroundings)
-    assert done.stdout.strip() == ME
 
 
 @needs_powershell

@@ -286,9 +286,3 @@ def test_what_has_begun_by_a_hosts_own_reading(status, begun):
     readings = {"a": {"maintenance_status": {"events": events, "read_at": "x"}}}
     assert has_begun_by_its_own_reading("a", "web-0", readings) is begun
     assert has_begun_by_its_own_reading("b", "web-0", readings) is False
-
-
-def test_a_wave_that_is_under_way_is_due_now_until_something_has_started():
-    for status, words in (("Scheduled", "due now"), ("Started", "already started")):
-        begun = wave(underway=True, events=[entry(), entry(status=status)])
-        assert render_start({"wave": begun, "stop": ""}, 0.0)[0].endswith(words)

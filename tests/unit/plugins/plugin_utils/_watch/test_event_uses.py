@@ -63,7 +63,6 @@ def log(message):
             "command: drain.0",
         ),
         ({"drain_steps": [log("so {{ text }}")], "text": "{{ maintenance_event.type | lower }}"}, 1, "log: message"),
-        ({"drain_steps": [log("{{ text[0:9] }}")], "text": TYPE}, 1, "log: message"),
         (
             {"drain_steps": [log("{{ 'far' if text == 'to be cut' else 'near' }}")]}
             | {"text": "{{ maintenance_event.description }}"},
@@ -71,8 +70,6 @@ def log(message):
             "log: message",
         ),
         ({"drain_steps": [log("{{ vars.rare }}")], "rare": RARE}, 1, "log: message"),
-        ({"drain_steps": [log("{{ vars['rare'] }}")], "rare": RARE}, 1, "log: message"),
-        ({"drain_steps": [log("{{ maintenance_event.type | lower }}")]}, 1, "log: message"),
         ({"drain_steps": [log("a{% if maintenance_event.type == 'x' %} long{% endif %} pause")]}, 1, "log: message"),
         ({"drain_steps": [log("{{ maintenance_event }}")]}, 1, "log: message"),
         ({"drain_steps": [log("{{ maintenance_event[key] }}")], "key": "type"}, 1, "log: message"),
@@ -90,7 +87,6 @@ def log(message):
             2,
             "command: drain.0",
         ),
-        ({"drain_steps": [command("{{ [maintenance_event.type] | first }}")]}, 1, "command: drain.0"),
         # In a place where nothing is filled in.
         ({"drain_steps": [command(f"a{TYPE}")]}, 1, "command: drain.0"),
         ({"drain_steps": [{"command": {"drain": f"echo {TYPE}"}}]}, 1, "command: drain"),
@@ -130,7 +126,6 @@ def test_steps_that_are_chosen_by_the_event_are_none_of_a_host():
             "one": log(f"for {TYPE}"),
             "more": {"two": command("go", TYPE)},
         },
-        {"drain_steps": "{{ [one, [two]] | flatten }}", "one": log(f"for {TYPE}"), "two": command("go", TYPE)},
         {
             "drain_steps": [log("{% if on %}for {{ maintenance_event.type }}{% endif %}"), command("go", TYPE)],
             "on": True,
