@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
     inventory_scope,
     same_scope,
     scope_of,
+    text_of_variable,
     this_host_of,
 )
 
@@ -86,8 +87,11 @@ def declared_vm(variables: Variables | None) -> Declared | None:
     """
     if not variables:
         return None
-    ours, name = _text(variables.get("maintenance_vm_name")), _text(variables.get("name"))
-    subscription, group = _text(variables.get("subscription_id")), _text(variables.get("resource_group"))
+    ours, name = text_of_variable(variables.get("maintenance_vm_name")), text_of_variable(variables.get("name"))
+    subscription, group = (
+        text_of_variable(variables.get("subscription_id")),
+        text_of_variable(variables.get("resource_group")),
+    )
     by_id: str | None = None
     for variable in RESOURCE_IDS:
         resource_id = variables.get(variable)
@@ -186,7 +190,7 @@ def false_claims(
     claims, refused = [], set()
     undeclared = []
     for host, this_host in this_hosts.items():
-        written = _text(this_host.get("vm_name"))
+        written = text_of_variable(this_host.get("vm_name"))
         if written is None:
             # Nothing is claimed: the host is what the inventory says.
             continue
@@ -303,13 +307,8 @@ def _is_address(name: str) -> bool:
 
 
 def _texts(variables: Variables | None, names: Iterable[str]) -> list[str]:
-    found = [_text(variables.get(name)) for name in names] if variables else []
+    found = [text_of_variable(variables.get(name)) for name in names] if variables else []
     return [text for text in found if text is not None]
-
-
-def _text(value: t.Any) -> str | None:
-    """A number is what YAML makes of a VM called 42."""
-    return str(value).strip() or None if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
 def _differ(declared: str | None, told: t.Any) -> bool:

@@ -73,8 +73,8 @@ def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
             break
     return scope_of(
         {
-            "subscription_id": _text(variables.get("subscription_id")) or subscription,
-            "resource_group": _text(variables.get("resource_group")) or group,
+            "subscription_id": text_of_variable(variables.get("subscription_id")) or subscription,
+            "resource_group": text_of_variable(variables.get("resource_group")) or group,
         }
     )
 
@@ -84,7 +84,8 @@ def same_scope(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def _text(value: t.Any) -> str | None:
+def text_of_variable(value: t.Any) -> str | None:
+    """A number is what YAML makes of a VM called 42."""
     return str(value).strip() or None if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
