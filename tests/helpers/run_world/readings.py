@@ -103,7 +103,7 @@ class Known:
     def read_before(self):
         return {host for host, known in self.kept.items() if known["shows"] is not None}
 
-    def roll(self, acts_on, fresh, settings, notes):
+    def model(self, acts_on, fresh, settings, notes):
         """`fresh`: the hosts that were read, or could not be read, just now."""
         world, now = self.world, self.world.clock.now
         batch = {host: self.variables[host] for host in acts_on}

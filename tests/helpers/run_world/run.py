@@ -252,7 +252,7 @@ class Run:
             notes = [note for note in notes if note["host"] in fresh or self._lost_at(note["host"])]
         if not self.world.parts.young_notes_count:
             fresh = self.known.kept
-        roll = self.known.roll(self.acts_on, fresh, self.settings, notes)
+        roll = self.known.model(self.acts_on, fresh, self.settings, notes)
         if not self.world.parts.a_mark_counts_by_the_own_account:
             roll = dataclasses.replace(roll, hosts=tuple(_named_by_anybody(host, roll) for host in roll.hosts))
         return roll
