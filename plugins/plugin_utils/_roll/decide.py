@@ -460,12 +460,21 @@ def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
     return _Obstacle(_ELSEWHERE, why)
 
 
+def _is_down_by_its_own_word(state: GroupState, name: str) -> bool:
+    """Where all groups are counted together, what a host says of others would hold up groups that are not its own."""
+    host = state.hosts.get(name)
+    if host is None:
+        return False
+    own = (event for event in state.by_host.get(name, ()) if event.id in host.named_with)
+    return not host.read or name in state.out | state.marked_hosts or any(state.is_under_way(event) for event in own)
+
+
 class _Room:
     """Rule 5: how many may be down at once, in all groups together, and how many must be in service."""
 
     def __init__(self, roll: Roll, states: list[GroupState]) -> None:
         self.roll = roll
-        self.down = {name for state in states for name in state.down if name in state.hosts}
+        self.down = {name for state in states for name in state.down if _is_down_by_its_own_word(state, name)}
         self.hosts = {host.name: host for host in roll.hosts}
         self.services: dict[str, list[str]] = {}
         if roll.settings.min_in_service is not None:

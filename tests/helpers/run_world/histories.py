@@ -161,9 +161,25 @@ lease_lies = st.builds(
 )
 
 
+def stowaways(name):
+    """A liar that joins an event and says that its approval was sent."""
+    return st.builds(
+        lambda event, names, since: Lie(
+            since=since,
+            claims=(Claim(event, (*names, name)),),
+            journal=JournalLie(marks=(MarkLie(event, (name,)),)),
+        ),
+        event=EVENTS,
+        names=some_of(MACHINES, most=1),
+        since=seconds(0, 300),
+    )
+
+
 @st.composite
-def lies(draw, is_lock_host):
+def lies(draw, name, is_lock_host):
     """One or two, one after the other."""
+    if not is_lock_host and draw(st.booleans()):
+        return (draw(stowaways(name)),)
     at, found = draw(st.sampled_from([0.0, 30.0, 100.0])), []
     for until in draw(st.sampled_from([(FOR_EVER,), (150.0, FOR_EVER), (300.0, 600.0)])):
         lie = Lie(
@@ -184,9 +200,9 @@ def liars(draw, others, lock_hosts):
     """At most one host, and at most one lock host of each group; they may be the same."""
     asked = {name for group in LOCK_HOSTS[lock_hosts].values() for name in group}
     host = draw(st.sampled_from([None, None, "h0", "h1", "h3", *(["g0"] if others else [])]))
-    found = [] if host is None else [(host, draw(lies(host in asked)))]
+    found = [] if host is None else [(host, draw(lies(host, host in asked)))]
     if host not in asked and draw(st.sampled_from([False, False, True])):
-        found += [(name, draw(lies(True))) for name in ("k0",) if name in asked]
+        found += [(name, draw(lies(name, True))) for name in ("k0",) if name in asked]
     return tuple(found)
 
 

@@ -396,8 +396,8 @@ class Run:
             return [self._return(host, readings, move.events) for host in move.hosts]
         elif move.kind == model.DRAIN:
             # Not counted: what `proceed` drained, and what is taken away.
-            taken_away = self.world.azure.type_of(move.events[0]) == "Preempt"
-            counted = not taken_away and self.settings.overlap != "proceed"
+            taken_away = any(self.world.azure.type_of(event) == "Preempt" for event in move.events)
+            counted = (move.needs_lease or not taken_away) and self.settings.overlap != "proceed"
             return [self._drain(move, readings, move.events[0], counted)]
         elif move.kind == model.ROUND:
             return [self._round(move, roll, readings)]

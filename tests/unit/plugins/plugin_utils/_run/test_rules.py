@@ -102,6 +102,19 @@ def test_an_event_of_the_same_id_in_another_group_decides_nothing_here():
     assert decide.may_approve_now("R0", state, ["db0"]) == Verdict(False, "Event R0 has started already")
 
 
+def test_what_a_host_says_of_others_takes_no_place_of_other_groups():
+    """The limit counts all groups together. Of its own group db0 says that it is down, and nothing else says so."""
+    liar, neighbour = Host("db0", "other", "0", shows=("X",)), Host("db1", "other", "1")
+    ready = Host("web0", "set", "0", shows=("R0",), named_with={"R0": ("web0",)})
+    claimed = Event("X", "Reboot", "Started", None, ("db1",), group="other")
+    real = Event("R0", "Reboot", "Scheduled", NOW + 5000, ("web0",), group="set")
+    more = {"settings": Settings(max_at_once=1), "may_act_on": frozenset({"db0", "db1", "web0"})}
+    state = Roll("me", NOW, (liar, neighbour, ready), (claimed, real), **more)
+    assert rounds(state) == [("round", ("web0",), "R0")]
+    neighbour = dataclasses.replace(neighbour, shows=("X",), named_with={"X": ("db1",)})
+    assert rounds(dataclasses.replace(state, hosts=(liar, neighbour, ready))) == []
+
+
 def test_case_4_a_reading_of_another_group_holds_nobody_up():
     liar = Host("db0", "other", "0", shows=("R9",))
     hosts = {**WEB, "db0": liar}
