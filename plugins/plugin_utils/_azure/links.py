@@ -77,6 +77,7 @@ class SeenEvent:
         "_torn_by_named",
         "due",
         "event",
+        "group",
         "hosts",
         "id",
         "last",
@@ -86,8 +87,10 @@ class SeenEvent:
         "versions",
     )
 
-    def __init__(self, event: Mapping[str, t.Any]) -> None:
+    def __init__(self, event: Mapping[str, t.Any], group: str | None) -> None:
         self.id = str(event.get("id"))
+        # The declared group of the hosts that show it: an id that two groups show is two events.
+        self.group = group
         # What its accounts make of it, once all are in.
         self.event: Mapping[str, t.Any] = event
         self.due = NOW
@@ -253,8 +256,8 @@ def to_look_after(events: Iterable[SeenEvent]) -> list[SeenEvent]:
 
 
 def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
-    """All events of all readings, believed or not."""
-    found: dict[str, SeenEvent] = {}
+    """All events of all readings, trusted or not. No host shows an event of a declared group that is not its own."""
+    found: dict[tuple[str | None, str], SeenEvent] = {}
     # The same by the ids as they are written, nearly always in one way: every host of a group brings all its events.
     as_written: dict[t.Any, SeenEvent] = {}
     groups = vms.groups
@@ -267,11 +270,11 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
         scope, group = vms.scopes[host], groups.get(host) if groups else None
         for event in events:
             written = event.get("id")
-            seen = as_written.get(written) if isinstance(written, str) else None
+            seen = as_written.get((group, written)) if isinstance(written, str) else None
             if seen is None:
-                seen = found.setdefault(canonical_id(str(written)), SeenEvent(event))
+                seen = found.setdefault((group, canonical_id(str(written))), SeenEvent(event, group))
                 if isinstance(written, str):
-                    as_written[written] = seen
+                    as_written[group, written] = seen
             resources = event.get("resources") or ()
             version = seen.last
             # The same list again, from another host of the group, brings nothing new and would make this quadratic.

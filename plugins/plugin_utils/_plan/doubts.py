@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
     HostVars,
     SeenEvent,
@@ -34,9 +34,13 @@ class Doubt(t.TypedDict):
 
 def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms, host_vars: HostVars) -> list[Doubt]:
     found = about_claims(list(claims), host_vars)
+    torn: set[str] = set()
     for seen in events:
         if seen.is_torn:
-            found.append(_about_groups(seen, vms.groups))
+            # Each of the groups shows it.
+            if canonical_id(seen.id) not in torn:
+                found.append(_about_groups(seen, vms.groups))
+            torn.add(canonical_id(seen.id))
         elif seen.undeclared:
             found.append(_about_undeclared(seen))
         elif seen.named and not seen.hosts:

@@ -90,9 +90,9 @@ def make_plan(
     everything = all_events(vms, this_hosts, host_vars)
     doubts = doubts_about(everything, claims, vms, host_vars)
     seen_events = to_look_after(everything)
-    entries = {seen.id: _entry(seen, rules, uncovered, read_again, now) for seen in seen_events}
-    _look_elsewhere(list(entries.values()), elsewhere)
-    to_do = [seen for seen in seen_events if entries[seen.id]["action"] != "ignore"]
+    entries = [_entry(seen, rules, uncovered, read_again, now) for seen in seen_events]
+    _look_elsewhere(entries, elsewhere)
+    to_do = [seen for seen, entry in zip(seen_events, entries, strict=True) if entry["action"] != "ignore"]
     busy_set = {host for seen in to_do for host in seen.hosts}
     busy = {host: this_host for host, this_host in this_hosts.items() if host in busy_set}
     out = set(drained)
@@ -117,8 +117,8 @@ def make_plan(
         "waves": [
             _planned(wave, number, len(waves), entries, unread_set) for number, wave in enumerate(waves, start=1)
         ],
-        "ignored": [entry for entry in entries.values() if entry["action"] == "ignore"],
-        "refused": [_refusal(entry) for entry in entries.values() if entry["uncovered"] and not entry["approvable"]],
+        "ignored": [entry for entry in entries if entry["action"] == "ignore"],
+        "refused": [_refusal(entry) for entry in entries if entry["uncovered"] and not entry["approvable"]],
         "unknown": unread,
         "unread": _by_reason(unread, host_vars, _why_unread),
         "not_believed": doubts,
@@ -239,8 +239,11 @@ def _look_elsewhere(entries: list[PlanEntry], elsewhere: Elsewhere | None) -> No
         entry["not_in_run"] = sorted(found, key=natural)
 
 
-def _planned(wave: Wave, number: int, count: int, entries: dict[str, PlanEntry], unread: set[str]) -> PlanWave:
-    events = [entries[event_id] for event_id in wave["events"]]
+def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unread: set[str]) -> PlanWave:
+    # An id that two groups show is never twice in a wave.
+    ours = set(wave["hosts"])
+    by_id = {entry["id"]: entry for entry in entries if not ours.isdisjoint(entry["hosts"])}
+    events = [by_id[event_id] for event_id in wave["events"]]
     draining = {host for entry in events if "drain" in entry["steps"] for host in entry["shown_by"]}
     warnings = list(wave["warnings"])
     for host in wave["hosts"]:

@@ -191,17 +191,22 @@ def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
     packs: list[list[_Unit]] = []
     open_packs: dict[str, list[_Unit]] = {}
     sizes: dict[str, int] = {}
+    shown: dict[str, set[str]] = {}
     for unit in by_due:
         if len(unit.domains) > 1:
             packs.append([unit])
             continue
         (domain,) = unit.domains
-        if domain in open_packs and (limit is None or sizes[domain] + len(unit.hosts) <= limit):
+        ids = {canonical_id(seen.id) for seen in unit.events}
+        fits = domain in open_packs and (limit is None or sizes[domain] + len(unit.hosts) <= limit)
+        # What two groups call by one id is two events, and a wave knows them by their ids.
+        if fits and ids.isdisjoint(shown[domain]):
             open_packs[domain].append(unit)
             sizes[domain] += len(unit.hosts)
+            shown[domain] |= ids
         else:
             open_packs[domain] = [unit]
-            sizes[domain] = len(unit.hosts)
+            sizes[domain], shown[domain] = len(unit.hosts), ids
             packs.append(open_packs[domain])
     # A pack was opened by its earliest unit; of packs that are due at the same time, by the name of the domain.
     return sorted(packs, key=lambda pack: (pack[0].due, natural(pack[0].domains[0])))

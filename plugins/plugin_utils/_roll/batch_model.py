@@ -18,7 +18,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.group_failures import failures
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Roll
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import Kept, RunState
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import events_gone, grouping_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import (
+    events_gone,
+    grouping_of,
+    model_of,
+    shown_by_group,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
 
 
@@ -58,7 +63,7 @@ def model_of_batch(
     read_now: Collection[str] = (),
 ) -> Roll:
     """`read_now`: hosts outside of the batch that were read with it."""
-    planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    planned = [entry for wave in made["waves"] for entry in wave["events"]]
     limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
     roll = model_of(
         kept,
@@ -81,7 +86,7 @@ def model_of_batch(
     return dataclasses.replace(roll, failures=failed, services=state["services"] or None)
 
 
-def gone_now(state: RunState, fresh: Mapping[str, Kept]) -> list[str]:
-    """The events that are no longer there, by what hosts have said now."""
-    shown = {event for known in fresh.values() for event in known["shows"] or ()}
-    return sorted((events_gone(state["kept"], fresh) | set(state["gone"])) - shown)
+def gone_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
+    """Declared groups and their events that are no longer there, by what hosts have said now."""
+    before = {(group, event) for group, event in state["gone"]}
+    return sorted(map(list, (events_gone(state["kept"], fresh) | before) - shown_by_group(fresh)))

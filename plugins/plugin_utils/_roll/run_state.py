@@ -202,8 +202,8 @@ class RunState(t.TypedDict):
     events: dict[str, PlanEntry]
     # What was last seen of each host.
     kept: dict[str, Kept]
-    # The events that a host has shown and does not show any more.
-    gone: list[str]
+    # Declared groups and events that a host of theirs has shown and does not show any more.
+    gone: list[list[str]]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]

@@ -88,16 +88,20 @@ def _account_kept(raw: Mapping[str, t.Any]) -> EventKept:
     return t.cast(EventKept, {**account, "resources": names, **more})
 
 
-def events_gone(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[str]:
-    """What a host has shown and does not show any more, and nobody who was read with it does."""
-    shown = {event for known in fresh.values() for event in known["shows"] or ()}
+def events_gone(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[tuple[str, str]]:
+    """What a host has shown and does not show any more, and nobody of its declared group who was read with it does."""
+    shown = shown_by_group(fresh)
     missing = {
-        event
+        (known["place"]["delivery_group"], event)
         for host, known in fresh.items()
         if known["shows"] is not None and host in before
         for event in before[host]["shows"] or ()
     }
     return missing - shown
+
+
+def shown_by_group(known: Mapping[str, Kept]) -> set[tuple[str, str]]:
+    return {(one["place"]["delivery_group"], event) for one in known.values() for event in one["shows"] or ()}
 
 
 def grouping_of(kept: Mapping[str, Kept]) -> Grouping:
@@ -175,7 +179,7 @@ def _journal_kept(journal: Mapping[str, t.Any], now: float) -> JournalKept:
 def model_of(
     kept: Mapping[str, Kept],
     readings: HostVars,
-    planned: Mapping[str, PlanEntry],
+    planned: Iterable[PlanEntry],
     rules: Sequence[Rule],
     outcomes: Mapping[str, Outcome],
     settings: Settings,
@@ -184,20 +188,26 @@ def model_of(
     notes: Sequence[NoteData] = (),
     records: Sequence[RecordData] = (),
     elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
-    gone: Iterable[str] = (),
+    gone: Iterable[Sequence[str]] = (),
     inventory: Mapping[str, str] | None = None,
     refused: t.Container[str] = (),
     read_now: Iterable[str] = (),
 ) -> Roll:
     """`readings`: the variables of the hosts that were read just now, and that this run may act on.
 
-    `planned` are the entries of their plan by event: it knows which of two VMs of one name an event means. `elsewhere`
-    tells the hosts of the inventory that are not of this run, by VM name; it is costly. `gone`: events that are no
-    longer there. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`: hosts that are not the
-    VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read with it.
+    `planned` are the entries of their plan: it knows which of two VMs of one name an event means. `elsewhere` tells the
+    hosts of the inventory that are not of this run, by VM name; it is costly. `gone`: declared groups, and their events
+    that are no longer there. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`: hosts that
+    are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read
+    with it.
     """
-    seen_last = [pair for outcome in outcomes.values() for pair in outcome.get("outcomes", {}).items()]
-    over = {event for event, told in seen_last if told == "gone"}
+    over = {
+        (kept[host]["place"]["delivery_group"], event)
+        for host, outcome in outcomes.items()
+        if host in kept
+        for event, told in outcome.get("outcomes", {}).items()
+        if told == "gone"
+    }
     grouping = grouping_of(kept)
     by_vm: dict[str, list[str]] = {}
     for host, known in kept.items():
@@ -219,7 +229,7 @@ def model_of(
         run=run_id,
         now=now,
         hosts=(*hosts, *_never_read(spoken_of, kept, grouping, inventory or {})),
-        events=tuple(_events(kept, named_in, fresh, grouping, {*over}, {*gone}, planned, rules, names, now)),
+        events=tuple(_events(kept, named_in, fresh, grouping, over, set(map(tuple, gone)), planned, rules, names, now)),
         notes=tuple(_note(note, now) for note in notes),
         records=tuple(
             Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
@@ -270,27 +280,34 @@ def _events(
     named_in: Mapping[str, Sequence[str]],
     fresh: t.Container[str],
     grouping: Grouping,
-    over: set[str],
-    gone: set[str],
-    planned: Mapping[str, PlanEntry],
+    over: set[tuple[str, str]],
+    gone: set[tuple[str, ...]],
+    planned: Iterable[PlanEntry],
     rules: Sequence[Rule],
     names: _Names,
     now: float,
 ) -> Iterable[Event]:
     """The events of each group, merged from what its own hosts show: no host speaks for another group."""
     accounts: dict[tuple[str, str], dict[t.Any, Account]] = {}
+    by_own_account: dict[tuple[str, str], list[str]] = {}
     shown_now: set[tuple[str, str]] = set()
+    declared: dict[str, str] = {}
     for host, known in kept.items():
         group, named = grouping.group_of[host], set(named_in[host])
+        declared[group] = known["place"]["delivery_group"]
         for account in known["accounts"]:
             key = (group, account["id"])
             by_named = account["id"] in named
             said = (by_named, *map(str, account.values()))
             accounts.setdefault(key, {}).setdefault(said, Account(by_named, account))
+            if by_named:
+                by_own_account.setdefault(key, []).append(host)
             if host in fresh and known["shows"] is not None:
                 shown_now.add(key)
+    entries = {(grouping.group_of.get(host), entry["id"]): entry for entry in planned for host in entry["hosts"]}
     for (group, event_id), found in accounts.items():
-        if event_id in over or ((group, event_id) not in shown_now and event_id in gone):
+        scoped = (declared[group], event_id)
+        if scoped in over or ((group, event_id) not in shown_now and scoped in gone):
             continue
         told = merged(found.values(), lambda account: how_careful(account, rules, _seconds_left(account, now)))
         hosts, strangers = names.of(told)
@@ -299,11 +316,13 @@ def _events(
             name in fresh and kept[name]["shows"] is not None for name in hosts if name in kept
         ):
             continue
-        entry = planned.get(event_id)
-        if entry and any(grouping.group_of.get(host) == group for host in entry["hosts"]):
+        entry = entries.get((group, event_id))
+        if entry:
             # The plan does not believe an event of everybody whom it names.
             others = [host for host in hosts if host in entry["not_in_run"]]
-            hosts = [*entry["hosts"], *others]
+            # In another batch there may be a host that says so itself.
+            themselves = by_own_account.get((group, event_id), [])
+            hosts = list(dict.fromkeys([*entry["hosts"], *others, *themselves]))
             strangers = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
         due = moment(told["not_before"])
         yield Event(
@@ -387,19 +406,20 @@ def _host(
     names: _Names,
     grouping: Grouping,
     outcome: Outcome | None,
-    over: set[str],
+    over: set[tuple[str, str]],
     is_noted: bool,
     now: float,
 ) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
-    own = [account for account in known["accounts"] if account["id"] in named_in and account["id"] not in over]
+    gone = {event for group, event in over if group == known["place"]["delivery_group"]}
+    own = [account for account in known["accounts"] if account["id"] in named_in and account["id"] not in gone]
     return Host(
         name=name,
         group=grouping.group_of[name],
         domain=grouping.domain_of[name],
         read=known["shows"] is not None and not is_noted,
-        shows=tuple(event for event in _shown_last(known) if event not in over),
+        shows=tuple(event for event in _shown_last(known) if event not in gone),
         named_with={account["id"]: (name, *names.of(account)[0]) for account in own},
         booted_at=known["booted_at"],
         journal=Journal(

@@ -251,7 +251,7 @@ def play(history, parts=ALL):
         seed=history.seed,
         groups={**dict.fromkeys(DOMAINS, "set"), **(dict.fromkeys(OTHERS, "other") if history.others else {})},
         lock_hosts=LOCK_HOSTS[history.lock_hosts],
-        lies=_of_their_own_groups(history),
+        lies=dict(history.liars),
     )
     # A limit over all groups counts what a liar says of itself: with one, it may hold up other groups.
     limit = None if history.liars else history.max_at_once
@@ -275,17 +275,6 @@ def play(history, parts=ALL):
     world.clock.go(HEALED + PATIENCE + 100, done=is_done)
     _has_ended(world, last)
     return world
-
-
-def _of_their_own_groups(history):
-    """Without claims of events of the other group: no other group is shown an event's id, and it can't be guessed."""
-    is_other = {event.id: event.hosts[0] in OTHERS for event in history.events}
-
-    def known(name, lie):
-        own = tuple(claim for claim in lie.claims if is_other.get(claim.id, name in OTHERS) == (name in OTHERS))
-        return dataclasses.replace(lie, claims=own)
-
-    return {name: tuple(known(name, lie) for lie in told) for name, told in history.liars}
 
 
 def _happens(world, accident):

@@ -126,7 +126,7 @@ class Known:
         return model_of(
             self.kept,
             batch,
-            {entry["id"]: entry for wave in plan["waves"] for entry in wave["events"]},
+            [entry for wave in plan["waves"] for entry in wave["events"]],
             RULES,
             {},
             settings,

@@ -52,6 +52,10 @@ def seen(readings):
     return found
 
 
+def seen_by_group(readings):
+    return {found.group: found for found in all_of(readings)}
+
+
 def in_both_orders(readings):
     return [dict(readings), dict(reversed(readings.items()))]
 
@@ -83,15 +87,15 @@ def test_whom_nobody_in_this_run_is():
 
 def test_an_event_that_names_two_declared_groups_is_nobodys():
     for readings in in_both_orders({host: reading(host, event("a", "b"), group=host) for host in "ab"}):
-        found = seen(readings)
-        assert (found.is_torn, found.hosts, sorted(found.named), list(found.shown_by)) == (True, {}, ["a", "b"], [])
+        for found in seen_by_group(readings).values():
+            assert (found.is_torn, found.hosts, sorted(found.named), list(found.shown_by)) == (True, {}, ["a", "b"], [])
 
 
 def test_who_shows_a_version_of_its_own_is_believed_beside_one_that_is_torn():
     torn = {host: reading(host, event("a", "b"), group=host) for host in "ab"}
     for own in (("c",), ("a", "c"), ("0", "c")):
         for readings in in_both_orders({**torn, "c": reading("c", event(*own), group="a")}):
-            found = seen(readings)
+            found = seen_by_group(readings)["a"]
             assert list(found.shown_by) == ["c"]
             assert not found.is_torn
             assert sorted(found.named) == ["a", "b", "c"]
@@ -104,15 +108,19 @@ def test_the_same_names_in_another_resource_group_are_other_vms(rg):
     readings = {host: reading(host, event(*names), group=host) for host in "ab"}
     readings["c"] = reading("c", event(*names), group="a", rg=rg)
     for given in in_both_orders(readings):
-        found = seen(given)
+        found = seen_by_group(given)["a"]
         assert (list(found.shown_by), found.hosts) == (["c"], {"c": "c"})
 
 
-def test_a_host_of_another_declared_group_was_not_shown_the_event():
-    readings = {"a": reading("a", event("a"), group="x"), "b": reading("b", event("a", status="Started"), group="y")}
-    for given in in_both_orders(readings):
-        found = seen(given)
-        assert (list(found.shown_by), found.started) == (["a"], False)
+def test_an_id_that_two_declared_groups_show_is_two_events():
+    """One of them is a lie, or a host is of another group than declared: neither changes the other."""
+    mine = reading("a", event("a", **SOON), group="x")
+    for lie in (event("a", status="Started"), event("b", type="Preempt"), event("b", "stranger", status="Started")):
+        for given in in_both_orders({"a": mine, "b": reading("b", lie, group="y")}):
+            found = seen_by_group(given)
+            assert (list(found["x"].hosts), list(found["x"].shown_by), found["x"].strangers) == (["a"], ["a"], [])
+            assert (found["x"].started, found["x"].event["type"]) == (False, "Reboot")
+            assert set(found["y"].hosts) <= {"b"}
 
 
 # Whose word is taken.

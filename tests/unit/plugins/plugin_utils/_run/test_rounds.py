@@ -54,7 +54,7 @@ def decided(host_vars, batch, outcomes=None, unleased=None, unfit=None, **settin
     """The next round of a batch, with the others as they were read before."""
     mine = {host: host_vars[host] for host in batch}
     made = make_plan(batch, mine, DEFAULT_POLICY, read_again=True, now=NOW)
-    planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    planned = [entry for wave in made["waves"] for entry in wave["events"]]
     rules = read_policy(DEFAULT_POLICY)
     kept = kept_of(host_vars, host_vars, NOW)
     roll = model_of(kept, mine, planned, rules, outcomes or {}, Settings(**settings), "r", NOW)
@@ -365,7 +365,7 @@ def cases(draw):
     batch = draw(st.sampled_from([HOSTS, HOSTS, HOSTS[:2], HOSTS[1:3]]))
     mine = {host: hosts[host] for host in batch}
     made = make_plan(batch, mine, DEFAULT_POLICY, read_again=True, now=NOW)
-    planned = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
+    planned = [entry for wave in made["waves"] for entry in wave["events"]]
     least = draw(st.sampled_from([None, None, 2]))
     chosen = Settings(overlap=draw(st.sampled_from(["wait", "wait", "proceed"])), min_in_service=least)
     rules = read_policy(DEFAULT_POLICY)

@@ -153,7 +153,7 @@ def model(hosts, readings=None, planned=None, outcomes=None, notes=(), records=(
     return model_of(
         kept_of(hosts, hosts, NOW),
         mine,
-        planned or {},
+        planned or [],
         rules,
         outcomes or {},
         Settings(),
@@ -283,7 +283,7 @@ def test_a_vm_outside_of_this_run_is_looked_up_in_the_inventory():
 
 
 def planned(**changes):
-    return {"E": {"hosts": ["a"], "uncovered": [], "not_in_run": [], "action": "approve", **changes}}
+    return [{"id": "E", "hosts": ["a"], "uncovered": [], "not_in_run": [], "action": "approve", **changes}]
 
 
 @pytest.mark.parametrize(
