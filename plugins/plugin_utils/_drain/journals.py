@@ -9,35 +9,20 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 # What a step was given may be secret.
 JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
-# The part that asks the metadata service, and all that it needs.
-ASKS = _ask.__name__
 
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
     """The result of drain_journal for its options."""
-    return JOURNAL.run(action, request, task_vars, unused=_unused_by(request.get("fence")))
-
-
-def _unused_by(fence: t.Mapping[str, t.Any] | None) -> tuple[str, ...]:
-    if not fence or not asks(fence):
-        return (ASKS,)
-    return () if discovers(fence["ask"]["endpoints"]) else (DISCOVERY,)
-
-
-def asks(fence: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether the host has to ask the service before it does anything."""
-    return bool(fence and fence.get("events"))
+    return JOURNAL.run(action, request, task_vars)
 
 
 def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str, t.Any] | None:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
@@ -22,7 +21,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.options i
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ASKS, asks
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
     in_order,
@@ -30,7 +28,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     with_step,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
     SECONDS_AFTER_SILENCE,
@@ -43,7 +40,7 @@ Result: t.TypeAlias = dict[str, t.Any]
 # What a step is given may be secret.
 STEP = HostHalf("_drain_step", _step_order, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
-OPTIONAL = [_health.__name__, _contact.__name__, ASKS, DISCOVERY, *(part.__name__ for part in OPTIONAL_KINDS)]
+OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
 KEPT = (
     "direction",
@@ -372,12 +369,6 @@ def _unused_by(order: dict[str, t.Any]) -> set[str]:
     """The modules for kinds of steps, and for health checks, that an order has no need of."""
     orders = order.get("orders", [order])
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
-    if order.get("fenced"):
-        used.add(_contact.__name__)
-    fence = (order.get("open") or {}).get("fence")
-    asked = order.get("look") or (fence["ask"] if fence and asks(fence) else None)
-    if asked:
-        used |= {ASKS, DISCOVERY} if discovers(asked["endpoints"]) else {ASKS}
     for one in orders:
         if one.get("step") and one["perform"] != "record":
             workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])

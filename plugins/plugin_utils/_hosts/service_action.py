@@ -19,7 +19,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost, run_by_curl
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.discovery import DISCOVERY, discovers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, renewal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
@@ -98,7 +97,7 @@ class ServiceAction(ActionBase):
             self,
             request,
             task_vars,
-            unused=(*(() if marks else ONLY_FOR_MARKS), *(() if discovers(request["endpoints"]) else (DISCOVERY,))),
+            unused=() if marks else ONLY_FOR_MARKS,
             first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
             seconds=self.seconds or options["timeout"] + SECONDS_OF_A_COMMAND,
             after_silence=self.after_silence,
