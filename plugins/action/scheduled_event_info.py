@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     complaint_about_filters,
     select,

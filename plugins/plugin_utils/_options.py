@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import fence_options, mark_options
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
 
 DEFAULT_TIMEOUT = 130
 

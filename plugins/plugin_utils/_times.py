@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Times as texts, and back: the controller's one door to what `module_utils/_document/times.py` knows. Pure."""
+"""Times as texts, and back: the controller's one door to what `module_utils/_azure/documents.py` knows. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import functools
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document import times as _document_times
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
 
-iso_time: Callable[[float], str] = _document_times.iso
+iso_time: Callable[[float], str] = _documents.iso
 
 
 def seconds_of(text: t.Any) -> float | None:
@@ -20,4 +20,4 @@ def seconds_of(text: t.Any) -> float | None:
 
 
 # In the readings of a fleet the same few times come thousands of times.
-_parsed: Callable[[str], float | None] = functools.lru_cache(maxsize=4096)(_document_times.timestamp)
+_parsed: Callable[[str], float | None] = functools.lru_cache(maxsize=4096)(_documents.timestamp)

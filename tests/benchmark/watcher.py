@@ -38,7 +38,7 @@ CURL_LOOP = 'while true; do curl -sf -H Metadata:true "$1" >/dev/null; sleep 1; 
 WITHOUT_PAUSES = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter

@@ -8,10 +8,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service import http_transport as _http_transport
-from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
-from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 
 # From the end of one request to the next: three of them take more than a second, wherever it begins.
 SECONDS_BETWEEN = 0.6
@@ -43,7 +41,7 @@ class PacedTransport:
     """What imds.py calls a transport, with the pace of all questions of this process."""
 
     def __init__(self, endpoint, pace):
-        self.http = _http_transport.HttpTransport(endpoint)
+        self.http = _http.HttpTransport(endpoint)
         self.endpoint = endpoint
         self.pace = pace
 
@@ -63,8 +61,8 @@ def asked(request):
     pace = Pace()
     begun = time.monotonic()
     try:
-        reading = {"answers": _reading.read(request["reading"], lambda endpoint: PacedTransport(endpoint, pace))}
-    except _patience.ImdsError as error:
+        reading = {"answers": _imds.read(request["reading"], lambda endpoint: PacedTransport(endpoint, pace))}
+    except _imds.ImdsError as error:
         reading = {"failed": True, "msg": str(error)}
     told = {"reading": reading, "reading_seconds": time.monotonic() - begun, "heard": {}}
     if not reading.get("failed"):
@@ -81,12 +79,12 @@ def _heard(transport, question):
     told = {"status": None, "headers": {}, "body": "", "problem": "", "at": time.time(), "seconds": 0.0}
     try:
         answer = transport.http.send(
-            "GET", question["target"], None, headers, _patience.SECONDS_PER_CONNECT, SECONDS_FOR_A_QUESTION
+            "GET", question["target"], None, headers, _imds.SECONDS_PER_CONNECT, SECONDS_FOR_A_QUESTION
         )
         fields = {name: answer.headers[name] for name in TOLD_HEADERS if name in answer.headers}
         body = answer.body[:LARGEST_BODY].decode("utf-8", "replace")
         told.update(status=answer.status, headers=fields, body=body, at=answer.at)
-    except (_wire.NotResolved, _wire.NotAccepted, _wire.Broken, _wire.TimedOut, _wire.TooLarge) as problem:
+    except (_http.NotResolved, _http.NotAccepted, _http.Broken, _http.TimedOut, _http.TooLarge) as problem:
         told["problem"] = "%s %s" % (type(problem).__name__, problem)
     finally:
         transport.pace.end()

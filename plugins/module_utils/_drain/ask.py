@@ -6,11 +6,10 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import incarnation_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import UNREAD, Refused
-from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
-from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 
 # Whoever takes longer is asked by a task of its own, which has time.
 SECONDS_TO_LOOK = 5
@@ -20,8 +19,8 @@ def check_that_events_are_shown(fence, transport=SocketTransport, discovered_end
     """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
-        answers = _reading.read(request, transport, discovered_endpoints)
-    except _patience.ImdsError as error:
+        answers = _imds.read(request, transport, discovered_endpoints)
+    except _imds.ImdsError as error:
         raise Refused(UNREAD, "It is not known whether the event is still there. %s" % error) from None
     fence.check_events(answers["events"]["body"])
     return incarnation_of(answers["events"]["body"])
@@ -33,7 +32,7 @@ def look(request, clock, transport=SocketTransport, discovered_endpoints=None):
     seconds = clock.told()
     try:
         request = dict(request, timeout=SECONDS_TO_LOOK, with_instance=False)
-        answers = _reading.read(request, transport, discovered_endpoints)
-    except _patience.ImdsError:
+        answers = _imds.read(request, transport, discovered_endpoints)
+    except _imds.ImdsError:
         return None
     return {"clock": seconds, "answers": answers}

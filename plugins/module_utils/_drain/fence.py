@@ -9,7 +9,7 @@ that are the reason. This host compares, by its own clock and its own journal.
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import NotUnderstood, statuses_in
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import NotUnderstood, statuses_in
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, all_steps_are_done

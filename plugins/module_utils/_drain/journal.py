@@ -9,7 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import json
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
 

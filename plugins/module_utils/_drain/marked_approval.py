@@ -6,8 +6,9 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import incarnation_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import incarnation_of, is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
@@ -21,8 +22,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 
 # A POST is not tried any more so long after its command arrived.
 SECONDS_TO_SEND = 20

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of _drain_step and drain_journal, for the host half and the controller half alike."""
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import AT_MOST
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH, STATUSES
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
 
 # The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
 ORDER = "order"

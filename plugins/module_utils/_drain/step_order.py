@@ -9,11 +9,11 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import contextlib
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import newly_confirmed, with_confirmed
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import newly_confirmed, with_confirmed
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, begun, utc_now

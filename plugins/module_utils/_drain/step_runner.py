@@ -10,6 +10,7 @@ import contextlib
 import os
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import CONFIRMED
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_command as _kind_command
@@ -20,7 +21,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_patroni as _kind_patroni
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import CONFIRMED
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (

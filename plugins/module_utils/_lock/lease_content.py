@@ -9,7 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import json
 import math
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso, timestamp
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso, timestamp
 
 VERSION = 2
 OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")

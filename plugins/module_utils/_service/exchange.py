@@ -6,19 +6,17 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._service import http_transport as _http_transport
-from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
-from ansible_collections.maintenance.azure.plugins.module_utils._service import reading as _reading
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
 
 
 def carried_out(
     request,
     check_mode,
-    transport=_http_transport.HttpTransport,
+    transport=_http.HttpTransport,
     discovered_endpoints=None,
     is_here=True,
     here=HERE,
@@ -58,7 +56,7 @@ def _result(request, transport, discovered_endpoints, here):
         if approval and approval.get("marking"):
             return _marked_approval.sent(request, transport, here)
         return {"changed": False, "answers": dict(_ask(request, transport, discovered_endpoints))}
-    except _patience.ImdsError as error:
+    except _imds.ImdsError as error:
         return _failed(str(error), error.kind, error.status)
 
 
@@ -69,7 +67,7 @@ def _failed(message, kind, status):
 def _ask(request, transport, discovered_endpoints):
     approval = request.get("approval")
     if not approval:
-        return _reading.read(request, transport, discovered_endpoints)
+        return _imds.read(request, transport, discovered_endpoints)
     return _imds.approve(
         request["endpoints"][0],
         request["api_version"],

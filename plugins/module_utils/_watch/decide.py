@@ -11,15 +11,15 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import collections
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
     VANISHING_TYPES,
     canonical_id,
     canonical_name,
     names_host,
     refresh,
+    timestamp,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import first_match
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import timestamp
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import first_match
 
 ACTIONS = ("tell", "drain", "drain_and_approve")
 # An event that is gone may have left its host on its way back, for so long.

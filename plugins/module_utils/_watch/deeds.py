@@ -10,20 +10,20 @@ import contextlib
 import threading
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
+    CONFIRMED,
     VANISHING_TYPES,
     approval_body,
     canonical_id,
-    parse_document,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import (
-    CONFIRMED,
     effects_of_marks,
+    iso,
     newly_confirmed,
+    parse_document,
     with_confirmed,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
@@ -37,8 +37,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, is_known
-from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.journal_words import has_event, has_in, put_in
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.kept_steps import kept_steps
@@ -184,7 +182,7 @@ class Deeds:
     def approve(self, event, document, vm_name, endpoint, version):
         """Compare, write it down, send: in this order. Raises NotDone where it was not sent."""
         # It costs 50 ms, which the first step need not wait for.
-        from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
+        from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 
         mark = {"event": event["id"], "at": time.time(), "hosts": [self.settings["name"]]}
         has_begun, to_take_back = [], []

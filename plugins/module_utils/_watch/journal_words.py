@@ -9,7 +9,7 @@ are texts about what others have to do, and with `own_steps_done` that is all th
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import canonical_id
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import canonical_id
 
 
 def of_journal(journal, event):

@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import collections
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import VANISHING_TYPES, canonical_id
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import VANISHING_TYPES, canonical_id
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.journal_words import (
     has_done_its_part,

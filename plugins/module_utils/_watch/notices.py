@@ -13,7 +13,7 @@ it imports nothing large.
 import sys
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import chance
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import chance
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.child import Child
 
 # No child lives longer, whatever its receiver does.

@@ -10,8 +10,7 @@ import os
 import signal
 import sys
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT, SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL, USUAL_CALL, Reader
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
@@ -91,7 +90,9 @@ def _reader(settings, keep=True, first_call=LONGEST_CALL):
     endpoints = [settings["endpoint"]]
     if endpoints == ["auto"]:
         # Imported where it is needed, which is rarely: it is large.
-        from ansible_collections.maintenance.azure.plugins.module_utils._service.dhcp_leases import discovered_endpoints
+        from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
+            endpoints_by_dhcp as discovered_endpoints,
+        )
 
         endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
     transports = [SocketTransport(endpoint, keep=keep) for endpoint in endpoints]

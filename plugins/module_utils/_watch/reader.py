@@ -13,21 +13,19 @@ it imports nothing large.
 
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
     BadReading,
     parse_document,
     parse_identity,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import (
-    SECONDS_PER_CONNECT,
-    complaint_about,
-    outcome_of,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
     API_VERSIONS,
     AUTO,
     INSTANCE_TARGET,
+    SECONDS_PER_CONNECT,
+    complaint_about,
     events_target,
+    outcome_of,
 )
 
 # The first call ever may take two minutes. After a good reading they are given up sooner, as the next may get through.

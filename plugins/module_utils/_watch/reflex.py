@@ -15,7 +15,7 @@ import json
 import os
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import BadRules, read_rules
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork

@@ -11,12 +11,12 @@ import signal
 import time
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
     Broken,
     NotAccepted,
     NotResolved,
+    SocketTransport,
     TimedOut,
     TooLarge,
 )

@@ -11,7 +11,7 @@ between can't know, and says that nothing came before anything.
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import canonical_id, canonical_name
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import canonical_id, canonical_name
 
 
 class Sightings:

@@ -11,8 +11,7 @@ import os
 import re
 import ssl
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import NotAccepted
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import NotAccepted, SocketTransport
 
 # How OpenSSL finds the certificate of one CA without reading those of all others.
 _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.[0-9]+")

@@ -12,11 +12,11 @@ import os
 import sys
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
     build_status,
+    iso,
     types_never_shown,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.confirmed import effects_of_marks
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import effects_of_marks
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 
 

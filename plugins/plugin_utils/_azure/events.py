@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the controller does with events: it asks for some of them, and takes up again what was read before.
 
-What Azure's documents mean is the same on a host and here, and told by `module_utils/_document/events.py`; this is the
+What Azure's documents mean is the same on a host and here, and told by `module_utils/_azure/documents.py`; this is the
 controller's door to it, with types. Pure: no I/O and no clock of its own.
 """
 
@@ -13,8 +13,8 @@ import functools
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document import events as _document
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
     IDENTITY_FIELDS,
     JUDGED_BY,
     SOURCE_SINCE,
@@ -25,10 +25,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils._document.events
     json_object,
     known_word,
     text_of,
+    visible,
+    visible_in,
     whole_number,
     without_underscore,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import visible, visible_in
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time, seconds_of
 
 __all__ = (
@@ -59,16 +60,16 @@ __all__ = (
 _Data = dict[str, t.Any]
 _Identity = dict[str, str | None]
 
-parse_document: Callable[[str], _Data] = _document.parse_document
-understand_document: Callable[[_Data], _Data] = _document.understand_document
-parse_identity: Callable[[str], _Identity | None] = _document.parse_identity
-refresh: Callable[[_Data, float], _Data] = _document.refresh
-canonical_name: Callable[[str], str] = _document.canonical_name
-canonical_id: Callable[[str], str] = _document.canonical_id
-names_host: Callable[[t.Mapping[str, t.Any], str], bool] = _document.names_host
-approval_body: Callable[[t.Sequence[str], str, int | str], str] = _document.approval_body
+parse_document: Callable[[str], _Data] = _documents.parse_document
+understand_document: Callable[[_Data], _Data] = _documents.understand_document
+parse_identity: Callable[[str], _Identity | None] = _documents.parse_identity
+refresh: Callable[[_Data, float], _Data] = _documents.refresh
+canonical_name: Callable[[str], str] = _documents.canonical_name
+canonical_id: Callable[[str], str] = _documents.canonical_id
+names_host: Callable[[t.Mapping[str, t.Any], str], bool] = _documents.names_host
+approval_body: Callable[[t.Sequence[str], str, int | str], str] = _documents.approval_body
 # Document, identity, when it was read, and the VM's name where the identity was not asked for.
-build_status: Callable[..., _Data] = _document.build_status
+build_status: Callable[..., _Data] = _documents.build_status
 
 
 class Account(t.NamedTuple):
@@ -145,7 +146,7 @@ def complaint_about_filters(
 
 def warning_about_version(api_version: str) -> str | None:
     """What a person should know about a version that nobody has chosen."""
-    hidden = _document.types_never_shown(api_version)
+    hidden = _documents.types_never_shown(api_version)
     if not hidden:
         return None
     return (

@@ -9,8 +9,8 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, EVENTS_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, EVENTS_PATH
 
 NEWEST = API_VERSIONS[-1]
 PREVIEW = API_VERSIONS[0]

@@ -9,7 +9,7 @@ events.py, the files of these facts alone know Azure's field names: what they lo
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     FIRST_GENERAL,
     NEWEST,

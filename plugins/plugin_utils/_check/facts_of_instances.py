@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     COMPUTE_VERSIONS,
     NEWEST,

@@ -9,7 +9,7 @@ import itertools
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import span
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import span
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import TYPE_SINCE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import (

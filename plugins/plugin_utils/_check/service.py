@@ -9,7 +9,7 @@ import statistics
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import false_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (

@@ -10,7 +10,7 @@ import ipaddress
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 
 EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - who speaks is known by the signature
 # ansible-rulebook hands this over to sources that ask for it; it is no argument of the user.

@@ -11,8 +11,7 @@ import logging
 import threading
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._service.reading import read
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError, read
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     build_status,

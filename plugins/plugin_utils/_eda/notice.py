@@ -11,7 +11,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,

@@ -13,7 +13,7 @@ import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import visible
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import visible
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import WORDS
 
 # Takes a value and returns it, or raises Unexpected.

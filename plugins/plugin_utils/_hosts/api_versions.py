@@ -9,7 +9,7 @@ import hashlib
 import typing as t
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import API_VERSIONS, AUTO
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
 
 
 class ApiVersions:

@@ -14,10 +14,9 @@ import shlex
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
 # Said before anything is asked of the service: without it, nothing has been.
@@ -27,7 +26,7 @@ MARK = "--maintenance.azure--"
 # Ends what curl wrote; in between is when the connection was made.
 CONNECTED = "--connected at--"
 # Nothing larger is read. An answer that is cut has no end.
-LARGEST_ANSWER = _wire.LARGEST_BODY + 128 * 1024
+LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
 # curl does not know an option, or can't be run: nothing was sent.
 UNUSABLE = (2, 126, 127)
 
@@ -50,7 +49,7 @@ echo "{MARK} $r $(date +%s)"
 # it is asked for again by itself, under the deadline of the task.
 SECONDS_TO_ASK_ALONG = 5
 LEASES = f"""echo '{BEGUN}'
-for f in {" ".join("/" + pattern for pattern in _leases.LEASE_FILES)}; do
+for f in {" ".join("/" + pattern for pattern in _imds.LEASE_FILES)}; do
 [ -f "$f" ] && [ -r "$f" ] && {{ od -An -v -tx1 "$f"; echo "{MARK} 0 $(date +%s)"; }}
 done
 true"""
@@ -81,14 +80,14 @@ def run_by_curl(action: ActionBase, request: dict[str, t.Any], host: CurlHost | 
         return None
     host = host or CurlHost(action)
     # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
-    looks_for_version = request["api_version"] == _targets.AUTO
+    looks_for_version = request["api_version"] == _imds.AUTO
     with_instance = request["with_instance"] and not request.get("approval") and not looks_for_version
     try:
         return _exchange.carried_out(
             request,
             bool(action._task.check_mode),
             transport=lambda endpoint: CurlTransport(host, endpoint, with_instance),
-            discovered_endpoints=lambda: _leases.endpoints_of(
+            discovered_endpoints=lambda: _imds.endpoints_of(
                 (told.output.decode("utf-8", "replace") for told in host.run(LEASES)), host.now
             ),
             is_here=False,
@@ -139,8 +138,8 @@ class CurlTransport:
     def __init__(self, host: CurlHost, endpoint: str, with_instance: bool) -> None:
         self.host = host
         self.endpoint = endpoint
-        self.ask_along = _targets.INSTANCE_TARGET if with_instance else None
-        self.kept: dict[str, _wire.Answer] = {}
+        self.ask_along = _imds.INSTANCE_TARGET if with_instance else None
+        self.kept: dict[str, _http.Answer] = {}
 
     def send(
         self,
@@ -150,7 +149,7 @@ class CurlTransport:
         headers: t.Mapping[str, str],
         connect_seconds: float,
         seconds: float,
-    ) -> _wire.Answer:
+    ) -> _http.Answer:
         if target in self.kept:
             return self.kept.pop(target)
         ask = f"ask {self._request(target, connect_seconds, seconds)}"
@@ -163,9 +162,9 @@ class CurlTransport:
             ask += f" --next {self._request(along, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG))}"
         told = self.host.run(PROGRAM + ask)
         if not told:
-            raise _wire.Broken("what curl said was cut off")
+            raise _http.Broken("what curl said was cut off")
         first, *second = answers_of(told[0])
-        if along and second and isinstance(second[0], _wire.Answer):
+        if along and second and isinstance(second[0], _http.Answer):
             self.kept[along] = second[0]
         if isinstance(first, Exception):
             raise first
@@ -176,14 +175,14 @@ class CurlTransport:
         return f"{OPTIONS} --connect-timeout {connect_seconds:.3f} -m {seconds:.3f} {url}"
 
 
-def answers_of(told: Told) -> list[_wire.Answer | Exception]:
+def answers_of(told: Told) -> list[_http.Answer | Exception]:
     """The answers of the service, in order; the last may be the exception that says why there is none."""
     if told.exit_code in UNUSABLE:
         raise Unusable(str(told.exit_code))
     ends = list(_CONNECTED.finditer(told.output))
     starts = [0, *(end.end() for end in ends)]
     parts = [told.output[start : end.start()] for start, end in zip(starts, ends, strict=False)]
-    failed: list[_wire.Answer | Exception] = []
+    failed: list[_http.Answer | Exception] = []
     if told.exit_code or not parts:
         # The one that failed has an end as well, unless it was cut off.
         parts = parts[:-1]
@@ -195,27 +194,27 @@ def _failure(told: Told, connected_at: bytes) -> Exception:
     complaint = _COMPLAINT.search(told.output)
     reason = complaint.group(1).decode("utf-8", "replace") if complaint else f"curl ended with {told.exit_code}"
     if told.exit_code == 6:
-        return _wire.NotResolved(reason)
+        return _http.NotResolved(reason)
     if told.exit_code == 7 or (told.exit_code == 28 and not connected_at.strip(b"0.,")):
-        return _wire.NotAccepted(reason)
+        return _http.NotAccepted(reason)
     if told.exit_code == 28:
-        return _wire.TimedOut()
+        return _http.TimedOut()
     if len(told.output) >= LARGEST_ANSWER:
-        return _wire.TooLarge()
-    return _wire.Broken(reason)
+        return _http.TooLarge()
+    return _http.Broken(reason)
 
 
-def _answer(output: bytes, at: int) -> _wire.Answer | Exception:
+def _answer(output: bytes, at: int) -> _http.Answer | Exception:
     while True:
         head, blank, rest = output.partition(b"\r\n\r\n")
         lines = head.decode("iso-8859-1").split("\r\n")
         status = re.fullmatch(r"HTTP/[\d.]+ (\d{3})(?: .*)?", lines[0])
         if not blank or not status:
-            return _wire.Broken("no HTTP answer")
+            return _http.Broken("no HTTP answer")
         if not status.group(1).startswith("1"):
             break
         output = rest
-    if len(rest) > _wire.LARGEST_BODY:
-        return _wire.TooLarge()
+    if len(rest) > _http.LARGEST_BODY:
+        return _http.TooLarge()
     fields = (line.partition(":") for line in lines[1:])
-    return _wire.Answer(int(status.group(1)), {n.strip().lower(): v.strip() for n, _colon, v in fields}, rest, at)
+    return _http.Answer(int(status.group(1)), {n.strip().lower(): v.strip() for n, _colon, v in fields}, rest, at)

@@ -12,13 +12,9 @@ import time
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import (
-    answer_in,
-    request_bytes,
-)
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import address_of, answer_in, request_bytes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import (
     DeedResult,
     DeedsFailed,
@@ -32,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_m
     WindowsMachine,
 )
 
-LARGEST_ANSWER = _wire.LARGEST_BODY + 128 * 1024
+LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
 # As in curl.py: who this VM is, is asked along with the events.
 SECONDS_TO_ASK_ALONG = 5
 
@@ -44,8 +40,8 @@ class DeedTransport:
         self.machine = machine
         self.endpoint = endpoint
         self.address, self.port = address_of(endpoint)
-        self.ask_along = _targets.INSTANCE_TARGET if with_instance else None
-        self.kept: dict[str, _wire.Answer] = {}
+        self.ask_along = _imds.INSTANCE_TARGET if with_instance else None
+        self.kept: dict[str, _http.Answer] = {}
         # What was taken without asking for it. Where it will not do, the service is asked.
         self.taken: set[str] = set()
 
@@ -57,7 +53,7 @@ class DeedTransport:
         headers: Mapping[str, str],
         connect_seconds: float,
         seconds: float,
-    ) -> _wire.Answer:
+    ) -> _http.Answer:
         if target in self.kept:
             return self.kept.pop(target)
         deed = self._deed(method, target, body, headers, connect_seconds, seconds)
@@ -114,15 +110,15 @@ class DeedTransport:
         }
 
 
-def _answer(result: DeedResult) -> tuple[_wire.Answer, bytes]:
+def _answer(result: DeedResult) -> tuple[_http.Answer, bytes]:
     """The answer of the service and its bytes, or the exception that says why there is none."""
     problem, said = result.get("problem"), str(result.get("said") or "")
     if problem == "not_resolved":
-        raise _wire.NotResolved(said)
+        raise _http.NotResolved(said)
     if problem == "not_accepted":
-        raise _wire.NotAccepted(said)
+        raise _http.NotAccepted(said)
     if problem == "too_large":
-        raise _wire.TooLarge()
+        raise _http.TooLarge()
     if problem not in (None, "timed_out", "broken"):
         raise DeedsFailed(unexpected(f"{problem}: {said}"))
     try:
@@ -130,9 +126,9 @@ def _answer(result: DeedResult) -> tuple[_wire.Answer, bytes]:
     except (binascii.Error, ValueError):
         raise DeedsFailed(unexpected("the answer of its service is cut off")) from None
     if problem == "timed_out":
-        raise _wire.TimedOut()
+        raise _http.TimedOut()
     if problem == "broken":
-        raise _wire.Broken(said or "the connection ended")
+        raise _http.Broken(said or "the connection ended")
     return answer_in(content, time.time()), content
 
 
@@ -143,7 +139,7 @@ def just_heard(machine: WindowsMachine, changed: Changed) -> JustHeard | None:
         return None
     try:
         answer, content = _answer(changed.look)
-    except (_wire.Broken, _wire.TooLarge):
+    except (_http.Broken, _http.TooLarge):
         return None
     if answer.status != 200:
         return None
@@ -164,7 +160,7 @@ def _body_digest(content: bytes) -> str:
 def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """What the host halves need to ask the service of that machine."""
     # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
-    alone = request.get("approval") or request.get("api_version") == _targets.AUTO
+    alone = request.get("approval") or request.get("api_version") == _imds.AUTO
     with_instance = bool(request.get("with_instance")) and not alone
     return {
         "transport": lambda endpoint: DeedTransport(machine, endpoint, with_instance),

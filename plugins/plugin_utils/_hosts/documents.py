@@ -15,7 +15,7 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     build_status,
     canonical_name,

@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Collection
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import json_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import DEEPEST_DATA, Shape, checked
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run

@@ -11,10 +11,10 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import AUTO
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
 from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions

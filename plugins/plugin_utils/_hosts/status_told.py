@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     build_status,

@@ -10,7 +10,7 @@ import ipaddress
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import known_of_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 

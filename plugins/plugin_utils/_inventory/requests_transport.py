@@ -16,7 +16,7 @@ import time
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
     LARGEST_BODY,
     Answer,
     Broken,

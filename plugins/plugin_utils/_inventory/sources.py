@@ -14,10 +14,15 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import get_events, passed_on
-from ansible_collections.maintenance.azure.plugins.module_utils._service.patience import Conversation, ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import AUTO, INSTANCE_TARGET
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
+    AUTO,
+    INSTANCE_TARGET,
+    Conversation,
+    ImdsError,
+    get_events,
+    passed_on,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     known_of_status,

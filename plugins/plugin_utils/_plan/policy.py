@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document import rules as _rules
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import rules as _rules
 
 ACTIONS = ("drain", "approve", "ignore")
 EXAMPLE = "{type: Freeze, action: approve}"

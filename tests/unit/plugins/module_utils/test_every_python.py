@@ -18,8 +18,9 @@ PLUGINS = ROOT / "plugins" / "module_utils"
 APPROVAL = '{"StartRequests": [{"EventId": "A1"}]}'
 PROGRAM = """
 import json, sys
-from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases, imds as _imds
-assert isinstance(_leases.discovered_endpoints(), list)
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+assert isinstance(_imds.endpoints_by_dhcp(), list)
 answers = _imds.read_from([sys.argv[1]], "2020-07-01", True, 10)
 sent = _imds.approve(sys.argv[1], "2020-07-01", answers["events"]["body"], sys.argv[2], 10)
 print(json.dumps([answers, sent]))

@@ -13,22 +13,19 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._service import dhcp_leases as _leases
-from ansible_collections.maintenance.azure.plugins.module_utils._service import endpoint as _endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._service import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._service import patience as _patience
-from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
-from ansible_collections.maintenance.azure.plugins.module_utils._service.dhcp_leases import (
-    discovered_endpoints,
-    endpoint_of_lease,
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import is_as_judged
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
+    Broken,
+    HttpTransport,
+    SocketTransport,
+    TimedOut,
+    TooLarge,
+    address_of,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
-from ansible_collections.maintenance.azure.plugins.module_utils._service.http_transport import HttpTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import Broken, TimedOut, TooLarge
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import endpoint_of_lease, endpoints_by_dhcp
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
 from helpers.network import closed_port
 from helpers.simulator_process import Simulator
 from helpers.waiting import PATIENCE
@@ -234,7 +231,7 @@ def test_an_answer_in_drops_does_not_keep_from_that_either():
 
 pytestmark = pytest.mark.waits
 
-TARGET = _targets.events_target("2020-07-01")
+TARGET = _imds.events_target("2020-07-01")
 GOOD_BODY = b'{"DocumentIncarnation": 1, "Events": []}'
 
 
@@ -284,7 +281,7 @@ def read(endpoint, timeout):
 def failure_of(answer, timeout=2):
     with wire_server(answer) as (endpoint, seen):
         started = time.monotonic()
-        with pytest.raises(_patience.ImdsError) as failure:
+        with pytest.raises(_imds.ImdsError) as failure:
             read(endpoint, timeout)
     return failure.value.kind, time.monotonic() - started, len(seen)
 
@@ -410,7 +407,7 @@ def test_the_first_endpoint_that_is_the_service_is_used(closed_endpoint):
 
 def test_every_endpoint_that_was_tried_is_named_in_the_failure(closed_endpoint):
     nobody, nobody_else = closed_endpoint(), closed_endpoint()
-    with pytest.raises(_patience.ImdsError) as failure:
+    with pytest.raises(_imds.ImdsError) as failure:
         _imds.read_from([nobody, nobody_else], "2020-07-01", False, 3, USED["transport"])
     assert nobody in str(failure.value)
     assert nobody_else in str(failure.value)
@@ -424,8 +421,8 @@ def closed_endpoint():
 
 def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch, closed_endpoint):
     with wire_server(lambda connection, _request: connection.sendall(raw_response())) as (discovered, _seen):
-        monkeypatch.setattr(_endpoint, "DEFAULT_ENDPOINT", closed_endpoint())
-        monkeypatch.setattr(_leases, "discovered_endpoints", lambda: [closed_endpoint(), discovered])
+        monkeypatch.setattr(_http, "DEFAULT_ENDPOINT", closed_endpoint())
+        monkeypatch.setattr(_imds, "endpoints_by_dhcp", lambda: [closed_endpoint(), discovered])
         request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
         assert _exchange.carried_out(request, False, USED["transport"])["answers"]["endpoint"] == discovered
 
@@ -468,13 +465,13 @@ class Script:
 
 def answer(status, body=b"{}", **headers):
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _wire.Answer(status, fields, body, 0.0)
+    return _http.Answer(status, fields, body, 0.0)
 
 
 def conversation(*script, timeout=130, seconds_each=0.0, jitter=lambda: 0.5):
     clock = Clock()
     transport = Script(clock, *script, seconds_each=seconds_each)
-    talk = _patience.Conversation(transport, timeout, clock=clock, sleep=clock.sleep, jitter=jitter)
+    talk = _imds.Conversation(transport, timeout, clock=clock, sleep=clock.sleep, jitter=jitter)
     return talk, transport, clock
 
 
@@ -486,8 +483,8 @@ PASSING = [
     answer(503),
     answer(200, b""),
     answer(200, b"  \n"),
-    _wire.NotAccepted("refused"),
-    _wire.Broken("reset"),
+    _http.NotAccepted("refused"),
+    _http.Broken("reset"),
 ]
 
 
@@ -510,15 +507,15 @@ def test_passing_trouble_is_asked_again(trouble):
         (answer(302, location="http://elsewhere"), "redirect", "a redirect to http://elsewhere"),
         (answer(200, b"  <!DOCTYPE html>"), "html", "an HTML page"),
         (answer(200, b"sorry", content_type="text/html"), "html", "an HTML page"),
-        (_wire.TooLarge(), "too_large", "more than 1048576 bytes"),
-        (_wire.NotResolved("no such name"), "not_resolved", "no address for that name"),
-        (_wire.TimedOut(), "timed_out", "a connection, but no answer in time"),
+        (_http.TooLarge(), "too_large", "more than 1048576 bytes"),
+        (_http.NotResolved("no such name"), "not_resolved", "no address for that name"),
+        (_http.TimedOut(), "timed_out", "a connection, but no answer in time"),
     ],
     ids=str,
 )
 def test_the_rest_ends_the_conversation_at_once(final, kind, part):
     talk, transport, clock = conversation(final)
-    with pytest.raises(_patience.ImdsError, match=part) as failure:
+    with pytest.raises(_imds.ImdsError, match=part) as failure:
         talk.get(TARGET)
     assert (failure.value.kind, len(transport.sent_at), clock.now) == (kind, 1, 1000.0)
     assert "GET http://service/metadata/scheduledevents" in str(failure.value)
@@ -529,37 +526,37 @@ def test_the_rest_ends_the_conversation_at_once(final, kind, part):
     [
         (answer(410), "HTTP 410"),
         (answer(200, b""), "an empty body"),
-        (_wire.Broken("reset"), "a connection that ended without an answer"),
+        (_http.Broken("reset"), "a connection that ended without an answer"),
     ],
     ids=str,
 )
 def test_trouble_that_does_not_pass_is_said_in_the_end(trouble, part):
     talk, _transport, _clock = conversation(trouble)
-    with pytest.raises(_patience.ImdsError, match=part):
+    with pytest.raises(_imds.ImdsError, match=part):
         talk.get(TARGET)
 
 
 def test_instance_metadata_that_is_not_there_yet_is_asked_for_again_a_few_times():
     talk, transport, _clock = conversation(answer(404), answer(404), answer(200))
-    assert talk.get(_targets.INSTANCE_TARGET).status == 200
+    assert talk.get(_imds.INSTANCE_TARGET).status == 200
     talk, transport, clock = conversation(answer(404))
-    with pytest.raises(_patience.ImdsError, match="404"):
-        talk.get(_targets.INSTANCE_TARGET)
-    assert len(transport.sent_at) == 1 + _patience.NOT_THERE_YET_TRIES
+    with pytest.raises(_imds.ImdsError, match="404"):
+        talk.get(_imds.INSTANCE_TARGET)
+    assert len(transport.sent_at) == 1 + _imds.NOT_THERE_YET_TRIES
     assert clock.now < 1010
 
 
 def test_nobody_at_the_address_costs_fifteen_seconds_not_the_whole_timeout():
-    talk, _transport, clock = conversation(_wire.NotAccepted("refused"))
-    with pytest.raises(_patience.ImdsError, match="Not an Azure VM, or the service is blocked") as failure:
+    talk, _transport, clock = conversation(_http.NotAccepted("refused"))
+    with pytest.raises(_imds.ImdsError, match="Not an Azure VM, or the service is blocked") as failure:
         talk.get(TARGET)
     assert failure.value.kind == "not_accepted"
     assert 10 <= clock.now - 1000 <= 15
 
 
 def test_a_service_that_was_there_and_restarts_gets_the_whole_timeout():
-    talk, _transport, clock = conversation(answer(503), _wire.NotAccepted("refused"))
-    with pytest.raises(_patience.ImdsError):
+    talk, _transport, clock = conversation(answer(503), _http.NotAccepted("refused"))
+    with pytest.raises(_imds.ImdsError):
         talk.get(TARGET)
     assert 120 <= clock.now - 1000 <= 130
 
@@ -572,7 +569,7 @@ def test_a_410_of_seventy_seconds_is_outlasted():
             self.script = [answer(410) if clock.now < 1070 else answer(200)]
             return super().send(*args)
 
-    talk = _patience.Conversation(Updating(clock, None), 130, clock=clock, sleep=clock.sleep)
+    talk = _imds.Conversation(Updating(clock, None), 130, clock=clock, sleep=clock.sleep)
     assert talk.get(TARGET).status == 200
     assert clock.now < 1080
 
@@ -585,7 +582,7 @@ def test_retry_after_is_honoured():
 
 def test_retry_after_beyond_the_deadline_fails_now_and_says_so():
     talk, transport, clock = conversation(answer(429, retry_after="600"), timeout=30)
-    with pytest.raises(_patience.ImdsError, match="asked to wait 600 s, longer than the timeout of 30 s"):
+    with pytest.raises(_imds.ImdsError, match="asked to wait 600 s, longer than the timeout of 30 s"):
         talk.get(TARGET)
     assert (len(transport.sent_at), clock.now) == (1, 1000.0)
 
@@ -594,7 +591,7 @@ def test_retry_after_beyond_the_deadline_fails_now_and_says_so():
     ("value", "seconds"), [("", None), ("3", 3), ("Mon, 01 Jan 2001 00:00:00 GMT", 0), ("soon", None)]
 )
 def test_forms_of_retry_after(value, seconds):
-    assert _patience.retry_after({"retry-after": value} if value else {}) == seconds
+    assert _imds.retry_after({"retry-after": value} if value else {}) == seconds
 
 
 @given(
@@ -602,7 +599,7 @@ def test_forms_of_retry_after(value, seconds):
 )
 def test_never_past_the_deadline_and_never_faster_than_the_service_allows(script, timeout, seconds_each, jitter):
     talk, transport, clock = conversation(*script, timeout=timeout, seconds_each=seconds_each, jitter=lambda: jitter)
-    with pytest.raises(_patience.ImdsError):
+    with pytest.raises(_imds.ImdsError):
         talk.get(TARGET)
     assert clock.now - 1000 <= timeout + 0.001
     starts = transport.sent_at
@@ -613,7 +610,7 @@ def test_where_the_second_after_too_many_ends_at_the_deadline_nothing_more_is_se
     talk, _transport, clock = conversation(
         answer(408), answer(429), timeout=140, seconds_each=0.125, jitter=lambda: 0.125
     )
-    with pytest.raises(_patience.ImdsError):
+    with pytest.raises(_imds.ImdsError):
         talk.get(TARGET)
     assert clock.now - 1000 <= 140
 
@@ -621,17 +618,17 @@ def test_where_the_second_after_too_many_ends_at_the_deadline_nothing_more_is_se
 @given(st.floats(0, 1))
 def test_waits_grow_and_stay_bounded(jitter):
     talk, transport, _clock = conversation(answer(503), jitter=lambda: jitter)
-    with pytest.raises(_patience.ImdsError):
+    with pytest.raises(_imds.ImdsError):
         talk.get(TARGET)
     gaps = [later - earlier for earlier, later in zip(transport.sent_at, transport.sent_at[1:], strict=False)]
     assert gaps[0] < 1
-    assert max(gaps) <= _patience.LONGEST_BACKOFF * 1.25
+    assert max(gaps) <= _imds.LONGEST_BACKOFF * 1.25
     assert len(gaps) < 30
 
 
 @pytest.mark.parametrize("status", [408, 410, 429, 503])
 def test_a_post_that_was_turned_away_is_sent_again(status):
-    talk, transport, _clock = conversation(answer(status), _wire.NotAccepted("refused"), answer(200))
+    talk, transport, _clock = conversation(answer(status), _http.NotAccepted("refused"), answer(200))
     assert talk.post(TARGET, "{}").status == 200
     assert len(transport.sent_at) == 3
 
@@ -657,7 +654,7 @@ class BusyNeighbour:
 def test_beside_others_that_ask_often_an_approval_is_not_kept_out_by_the_readings_before_it():
     clock = Clock()
     service = BusyNeighbour(clock)
-    talk = _patience.Conversation(service, 20, clock=clock, sleep=clock.sleep, jitter=lambda: 0.5)
+    talk = _imds.Conversation(service, 20, clock=clock, sleep=clock.sleep, jitter=lambda: 0.5)
     talk.get(TARGET)
     talk.post(TARGET, "{}", before_next_try=lambda: talk.get(TARGET))
     assert service.answered == [("GET", 200), ("POST", 429), ("GET", 200), ("POST", 200)]
@@ -665,11 +662,11 @@ def test_beside_others_that_ask_often_an_approval_is_not_kept_out_by_the_reading
 
 
 @pytest.mark.parametrize(
-    "lost", [_wire.Broken("reset"), _wire.TimedOut(), answer(500), answer(502), answer(504)], ids=str
+    "lost", [_http.Broken("reset"), _http.TimedOut(), answer(500), answer(502), answer(504)], ids=str
 )
 def test_a_post_that_may_have_arrived_is_not_sent_again(lost):
     talk, transport, _clock = conversation(lost)
-    with pytest.raises(_patience.ImdsError):
+    with pytest.raises(_imds.ImdsError):
         talk.post(TARGET, "{}")
     assert len(transport.sent_at) == 1
 
@@ -690,7 +687,7 @@ def test_any_2xx_takes_a_post(taken):
     ],
 )
 def test_endpoints_that_are_right(endpoint, result):
-    assert _endpoint.check_endpoint(endpoint) == result
+    assert _http.check_endpoint(endpoint) == result
 
 
 @pytest.mark.parametrize(
@@ -711,7 +708,7 @@ def test_endpoints_that_are_right(endpoint, result):
 )
 def test_endpoints_that_are_wrong(endpoint, part):
     with pytest.raises(ValueError, match=part) as complaint:
-        _endpoint.check_endpoint(endpoint)
+        _http.check_endpoint(endpoint)
     assert "\n" not in str(complaint.value)
 
 
@@ -751,7 +748,7 @@ def test_the_newest_version_that_is_there_is_found(cloud, there, requests):
     answers = ask(simulator)["answers"]
     assert answers["api_version"] == max(there)
     assert json.loads(answers["events"]["body"])["Events"][0]["EventId"] == "A1"
-    assert asked_versions(simulator) == sorted(_targets.API_VERSIONS, reverse=True)[:requests]
+    assert asked_versions(simulator) == sorted(_imds.API_VERSIONS, reverse=True)[:requests]
 
 
 def test_the_search_keeps_to_four_requests_a_second(cloud):
@@ -885,11 +882,11 @@ def test_every_client_s_lease_file_is_found(tmp_path, path, text):
     lease = tmp_path / path
     lease.parent.mkdir(parents=True)
     lease.write_text(text)
-    assert discovered_endpoints(str(tmp_path), NOW) == ["http://168.63.129.16", "http://168.63.129.16:8080"]
+    assert endpoints_by_dhcp(str(tmp_path), NOW) == ["http://168.63.129.16", "http://168.63.129.16:8080"]
 
 
 def test_no_lease_no_endpoint(tmp_path):
-    assert discovered_endpoints(str(tmp_path), NOW) == []
+    assert endpoints_by_dhcp(str(tmp_path), NOW) == []
 
 
 def test_two_clients_that_agree_are_one_address(tmp_path):
@@ -900,14 +897,14 @@ def test_two_clients_that_agree_are_one_address(tmp_path):
         lease = tmp_path / path
         lease.parent.mkdir(parents=True)
         lease.write_text(text)
-    assert len(discovered_endpoints(str(tmp_path), NOW)) == 2
+    assert len(endpoints_by_dhcp(str(tmp_path), NOW)) == 2
 
 
 def test_a_lease_file_of_bytes_is_passed_over(tmp_path):
     lease = tmp_path / "run/systemd/netif/leases/2"
     lease.parent.mkdir(parents=True)
     lease.write_bytes(b"\xff\xfe\x00OPTION_245=\xff")
-    assert discovered_endpoints(str(tmp_path), NOW) == []
+    assert endpoints_by_dhcp(str(tmp_path), NOW) == []
 
 
 # What a host compares right before it sends an approval, where its group is busy.

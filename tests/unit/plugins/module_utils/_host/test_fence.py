@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import understand_document
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import understand_document
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence, Refused
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange, imds, patience, wire
+from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
 
 # What a host refuses: what is old, what is another run's, what is gone, and what is not drained.
 
@@ -324,19 +326,17 @@ class Service:
         self.asked.append(method)
         self.proc.later(self.seconds[method])
         if method == "GET":
-            return wire.Answer(200, {}, self.document.encode(), 0.0)
+            return _http.Answer(200, {}, self.document.encode(), 0.0)
         answer = self.posts.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return wire.Answer(answer, {}, b"{}", 0.0)
+        return _http.Answer(answer, {}, b"{}", 0.0)
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     """Between two tries no time is lost here; the host's clock goes on with each of them."""
-    monkeypatch.setattr(
-        patience.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5)
-    )
+    monkeypatch.setattr(_imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
 
 
 @pytest.fixture
@@ -381,7 +381,7 @@ def test_what_the_policy_has_seen_is_compared_on_the_host_before_it_is_sent(path
 
 
 def test_the_digest_of_a_document_does_as_well(path, proc):
-    digest = imds.document_digest(json.dumps(json.loads(DOCUMENT), indent=3))
+    digest = _imds.document_digest(json.dumps(json.loads(DOCUMENT), indent=3))
     assert send(path, Service(proc), expected="", expected_sha256=digest)["answers"]["sent"] is True
     assert send(path, Service(proc), expected="", expected_sha256="0" * 64)["answers"]["sent"] is False
 
@@ -465,7 +465,7 @@ def test_what_can_not_be_compared_again_is_known_not_to_be_sent(path, proc):
     def hanging(method, *args):
         if service.asked == ["GET", "POST"]:
             service.asked.append(method)
-            raise wire.TimedOut()
+            raise _http.TimedOut()
         return plain_send(method, *args)
 
     service.send = hanging
@@ -475,7 +475,7 @@ def test_what_can_not_be_compared_again_is_known_not_to_be_sent(path, proc):
     assert marks(path) is None
 
 
-@pytest.mark.parametrize("answer", [wire.Broken("cut"), wire.TimedOut(), 500])
+@pytest.mark.parametrize("answer", [_http.Broken("cut"), _http.TimedOut(), 500])
 def test_what_may_have_arrived_stays_marked(path, proc, answer):
     answers = send(path, Service(proc, posts=[answer]))["answers"]
     assert (answers["sent"], answers["problem"]["unclear"]) == (False, True)
@@ -490,7 +490,7 @@ def test_what_was_turned_away_leaves_no_mark(path, proc, answer):
 
 
 def test_what_an_earlier_command_has_marked_stays(path, proc):
-    send(path, Service(proc, posts=[wire.TimedOut()]))
+    send(path, Service(proc, posts=[_http.TimedOut()]))
     assert send(path, Service(proc, posts=[400]), {"owner": "r1"})["answers"]["sent"] is False
     assert marks(path) == ["E0"]
 
@@ -519,7 +519,7 @@ def test_a_mark_that_was_set_right_before_is_taken_back_as_well(path, proc):
 
 
 def test_what_this_host_was_about_to_send_is_not_taken_back_by_another_command(path, proc):
-    send(path, Service(proc, posts=[wire.TimedOut()]))
+    send(path, Service(proc, posts=[_http.TimedOut()]))
     journal_order.carried_out({"path": str(path), "state": "unmark", "run_id": "r1", "marks": [SENT_MARK]}, False)
     assert marks(path) == ["E0"]
 

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit, host_clock, kept_file, step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import confirmed as _confirmed
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import owned as _owned
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_lock as _step_lock
@@ -534,7 +534,7 @@ def test_one_that_another_host_sends_again_was_sent_from_here_all_the_same(web):
 def test_a_mark_that_is_damaged_has_no_time(web, at):
     data = web.journal.read()
     data["marks"][0]["at"] = at
-    (told,) = _confirmed.newly_confirmed(data, {"E0": STARTED})
+    (told,) = _documents.newly_confirmed(data, {"E0": STARTED})
     assert told["sent_at"] is None
 
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
@@ -24,7 +25,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     begun,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import kept_steps as _kept_steps
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex

@@ -16,7 +16,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import LARGEST_BODY
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import LARGEST_BODY
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import notices as _notices
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import send_notice as _send_notice
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import tls_transport as _tls_transport

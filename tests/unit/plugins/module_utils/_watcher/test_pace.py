@@ -10,8 +10,8 @@ import json
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
@@ -148,12 +148,12 @@ class Hanging:
                 self.now += 1
                 self.meanwhile()
             self.now = ends
-            raise _wire.TimedOut()
+            raise _http.TimedOut()
         self.now += 0.01
         is_there = self.published is not None and self.now >= self.published
         event = {"EventId": "A1", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": ["web-0"]}
         body = {"DocumentIncarnation": 2 if is_there else 1, "Events": [event] if is_there else []}
-        return _wire.Answer(200, {}, json.dumps(body).encode(), time.time())
+        return _http.Answer(200, {}, json.dumps(body).encode(), time.time())
 
     def close(self):
         return

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import parse_document
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import parse_document
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import all_drained, begun, utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._service import patience, wire
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import deeds as _deeds
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
 
@@ -50,11 +51,11 @@ class Host:
         self.asked.append(method)
         self.when_asked(method)
         if method == "GET":
-            return wire.Answer(200, {}, self.document.encode(), 0.0)
+            return _http.Answer(200, {}, self.document.encode(), 0.0)
         answer = self.posts.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return wire.Answer(answer, {}, b"", 0.0)
+        return _http.Answer(answer, {}, b"", 0.0)
 
     def approve(self):
         self.deeds.approve(self.parsed["events"][0], self.parsed, "h0", self.endpoint, "2020-07-01")
@@ -67,9 +68,7 @@ class Host:
 def host(tmp_path, monkeypatch):
     found = Host(tmp_path)
     monkeypatch.setattr(_deeds, "SocketTransport", lambda _endpoint: found)
-    monkeypatch.setattr(
-        patience.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5)
-    )
+    monkeypatch.setattr(_imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
     return found
 
 
@@ -124,7 +123,7 @@ def test_a_run_that_comes_between_two_tries_does_so_too(host):
 
 
 def test_what_may_have_arrived_before_stays_marked_when_a_later_one_is_turned_away(host):
-    host.posts = [wire.TimedOut(), 400]
+    host.posts = [_http.TimedOut(), 400]
     for _try in range(2):
         with pytest.raises(NotDone):
             host.approve()

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
-from ansible_collections.maintenance.azure.plugins.module_utils._service.socket_transport import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text

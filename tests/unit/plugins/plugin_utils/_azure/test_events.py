@@ -10,13 +10,13 @@ import pathlib
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._document.events import is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
     NotUnderstood,
+    is_as_judged,
     statuses_in,
     visible,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._service.imds import document_digest
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import document_digest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure import events as _events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     build_status,

@@ -16,10 +16,10 @@ from types import SimpleNamespace
 import pytest
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order
 from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file
-from ansible_collections.maintenance.azure.plugins.module_utils._service import targets as _targets
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import BadReading, build_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes, silence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
@@ -423,7 +423,7 @@ def told(output, exit_code=0):
 
 def test_two_answers():
     events, instance = told(EVENTS + END + INSTANCE + END)
-    assert events == _wire.Answer(200, {"content-type": "application/json", "x-a": "2"}, b'{"Events": []}', AT)
+    assert events == _http.Answer(200, {"content-type": "application/json", "x-a": "2"}, b'{"Events": []}', AT)
     assert (instance.status, instance.body) == (200, b'{"name": "web"}')
 
 
@@ -435,18 +435,18 @@ def test_what_comes_before_the_answer_is_not_the_answer():
 @pytest.mark.parametrize(
     ("output", "code", "kind"),
     [
-        (END + b"curl: (6) Could not resolve host: x\n", 6, _wire.NotResolved),
-        (f"{CONNECTED}0.000000;".encode() + b"curl: (7) Failed to connect\n", 7, _wire.NotAccepted),
-        (f"{CONNECTED}0,000000;".encode() + b"curl: (28) Connection timed out\n", 28, _wire.NotAccepted),
-        (END + b"curl: (28) Operation timed out\n", 28, _wire.TimedOut),
-        (END + b"curl: (52) Empty reply from server\n", 52, _wire.Broken),
-        (EVENTS[:-3] + END + b"curl: (18) transfer closed with 3 bytes remaining\n", 18, _wire.Broken),
-        (EVENTS, 0, _wire.Broken),
-        (b"", 0, _wire.Broken),
-        (b"{}" + END, 0, _wire.Broken),
-        (b"HTTP/1.1 200 OK\r\nA: b\r\n" + END, 0, _wire.Broken),
-        (EVENTS + b" " * LARGEST_ANSWER, 23, _wire.TooLarge),
-        (EVENTS + b" " * _wire.LARGEST_BODY + END, 0, _wire.TooLarge),
+        (END + b"curl: (6) Could not resolve host: x\n", 6, _http.NotResolved),
+        (f"{CONNECTED}0.000000;".encode() + b"curl: (7) Failed to connect\n", 7, _http.NotAccepted),
+        (f"{CONNECTED}0,000000;".encode() + b"curl: (28) Connection timed out\n", 28, _http.NotAccepted),
+        (END + b"curl: (28) Operation timed out\n", 28, _http.TimedOut),
+        (END + b"curl: (52) Empty reply from server\n", 52, _http.Broken),
+        (EVENTS[:-3] + END + b"curl: (18) transfer closed with 3 bytes remaining\n", 18, _http.Broken),
+        (EVENTS, 0, _http.Broken),
+        (b"", 0, _http.Broken),
+        (b"{}" + END, 0, _http.Broken),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n" + END, 0, _http.Broken),
+        (EVENTS + b" " * LARGEST_ANSWER, 23, _http.TooLarge),
+        (EVENTS + b" " * _http.LARGEST_BODY + END, 0, _http.TooLarge),
     ],
 )
 def test_no_answer(output, code, kind):
@@ -457,7 +457,7 @@ def test_no_answer(output, code, kind):
 def test_the_second_fails():
     first, second = told(EVENTS + END + b"HTTP/1.1 200 OK\r\n\r\n{" + END + b"curl: (18) closed\n", 18)
     assert first.status == 200
-    assert second.__class__ is _wire.Broken
+    assert second.__class__ is _http.Broken
 
 
 @pytest.mark.parametrize("code", [2, 126, 127])
@@ -470,7 +470,7 @@ def test_a_curl_that_can_not_do_it(code):
 def test_a_cut_is_never_an_answer(length, code):
     whole = told(EVENTS + END + INSTANCE + END)
     found = told((EVENTS + END + INSTANCE + END)[:length], code)
-    answers = [answer for answer in found if isinstance(answer, _wire.Answer)]
+    answers = [answer for answer in found if isinstance(answer, _http.Answer)]
     assert answers == whole[: len(answers)]
     assert len(answers) < 2
 
@@ -493,7 +493,7 @@ def test_what_was_asked_along_is_not_asked_again():
     host = Recorder()
     transport = CurlTransport(host, "http://169.254.169.254", with_instance=True)
     assert transport.send("GET", "/events", None, {}, 5, 10).body == b'{"Events": []}'
-    assert transport.send("GET", _targets.INSTANCE_TARGET, None, {}, 5, 10).body == b'{"name": "web"}'
+    assert transport.send("GET", _imds.INSTANCE_TARGET, None, {}, 5, 10).body == b'{"name": "web"}'
     assert len(host.programs) == 1
     transport.send("GET", "/events", None, {}, 5, 10)
     assert "--next" not in host.programs[-1]

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 import requests
 import urllib3
-from ansible_collections.maintenance.azure.plugins.module_utils._service import wire as _wire
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import Answer, NotAccepted
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import Answer, NotAccepted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     EndpointQuestion,
@@ -384,7 +384,7 @@ def answers(text: bytes) -> Callable[[socket.socket, bytes], None]:
     return lambda peer, _request: peer.sendall(text)
 
 
-def send(endpoint: str, seconds: float = 5.0) -> _wire.Answer:
+def send(endpoint: str, seconds: float = 5.0) -> _http.Answer:
     return RequestsTransport(endpoint).send("GET", "/metadata/x?api-version=1", None, HEADERS, 2.0, seconds)
 
 
@@ -413,11 +413,11 @@ def test_a_redirect_is_an_answer_and_not_followed() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", _wire.Broken),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", _wire.Broken),
-        (b"nothing like HTTP\r\n\r\n", _wire.Broken),
-        (b"", _wire.Broken),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (_wire.LARGEST_BODY + 1), _wire.TooLarge),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", _http.Broken),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", _http.Broken),
+        (b"nothing like HTTP\r\n\r\n", _http.Broken),
+        (b"", _http.Broken),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (_http.LARGEST_BODY + 1), _http.TooLarge),
     ],
 )
 def test_half_an_answer_is_none(text: bytes, problem: type[Exception]) -> None:
@@ -433,14 +433,14 @@ def test_a_drop_at_a_time_does_not_move_the_deadline(start: bytes) -> None:
             time.sleep(0.05)
             peer.sendall(b" " if start else b"")
 
-    with server(drip) as (endpoint, _requests), pytest.raises(_wire.TimedOut):
+    with server(drip) as (endpoint, _requests), pytest.raises(_http.TimedOut):
         send(endpoint, seconds=0.4)
 
 
 def test_a_closed_port_is_not_accepted_and_an_unknown_name_not_resolved() -> None:
-    with closed_port() as port, pytest.raises(_wire.NotAccepted, match="refused"):
+    with closed_port() as port, pytest.raises(_http.NotAccepted, match="refused"):
         send(f"http://127.0.0.1:{port}")
-    with pytest.raises(_wire.NotResolved):
+    with pytest.raises(_http.NotResolved):
         send("http://no-such-host.invalid")
 
 
@@ -478,7 +478,7 @@ def test_a_session_that_is_still_busy_is_left_behind() -> None:
             time.sleep(0.05)
 
     before = transport._session()
-    with server(hang) as (endpoint, _requests), pytest.raises(_wire.TimedOut):
+    with server(hang) as (endpoint, _requests), pytest.raises(_http.TimedOut):
         send(endpoint, seconds=0.3)
     release.set()
     assert transport._session() is not before
@@ -497,7 +497,7 @@ def test_a_body_that_drips_is_left_when_the_time_is_up() -> None:
         except OSError:
             ended.set()
 
-    with server(drip) as (endpoint, _requests), pytest.raises(_wire.TimedOut):
+    with server(drip) as (endpoint, _requests), pytest.raises(_http.TimedOut):
         send(endpoint, seconds=0.3)
     assert ended.wait(PATIENCE)
 
@@ -526,7 +526,7 @@ def test_a_name_with_many_silent_addresses_takes_no_longer_than_one(monkeypatch:
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_names, **_options: found)
         started = time.monotonic()
-        with pytest.raises(_wire.NotAccepted, match="no answer to the connection attempt"):
+        with pytest.raises(_http.NotAccepted, match="no answer to the connection attempt"):
             RequestsTransport(f"http://many.invalid:{port}").send("GET", "/", None, HEADERS, 0.9, 30)
         # One after the other they would take a minute and a half.
         assert time.monotonic() - started < 60

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.module_utils._document.rules import CONDITIONS
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import CONDITIONS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import policy as _policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy, ruling_on
 from helpers.default_policy import DEFAULT_POLICY

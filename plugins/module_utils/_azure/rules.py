@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules about events: the first that matches decides. `maintenance_policy` and `watch_reflex` are such lists. Pure.
+"""Rules that pick events by their fields.
 
 This file runs on the managed host as well: standard library only, Python 3.6 or newer.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import collections

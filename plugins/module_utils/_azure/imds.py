@@ -1,26 +1,118 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an answer of the metadata service is worth, and when asking again makes sense. Knows no way to send anything.
+"""The metadata service: discovery, versions, retries, reading and approving.
 
-This file runs on the managed host: standard library only, Python 3.6 or newer. A watcher keeps it in memory for months:
-it imports nothing large.
+This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import calendar
 import collections
+import glob
+import hashlib
+import io
+import json
 import os
+import re
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.targets import INSTANCE_TARGET
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
     LARGEST_BODY,
     Broken,
+    HttpTransport,
     NotAccepted,
     NotResolved,
     TimedOut,
     TooLarge,
     number_in,
 )
+
+EVENTS_PATH = "/metadata/scheduledevents"
+API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
+# In place of a version: the newest of these that the service answers, as some clouds lack some.
+AUTO = "auto"
+# The instance metadata has versions of its own; this one has every field that we use and is old
+# enough for every cloud.
+INSTANCE_TARGET = "/metadata/instance/compute?api-version=2019-06-01&format=json"
+
+
+def events_target(api_version):
+    return "%s?api-version=%s" % (EVENTS_PATH, api_version)
+
+
+# Which DHCP client keeps its leases where. Later files and later leases win.
+LEASE_FILES = (
+    "var/lib/dhcp/dhclient.*.leases",
+    "var/lib/dhcp/dhclient.leases",
+    "var/lib/dhclient/dhclient-*.leases",
+    "var/lib/dhclient/dhclient-*.lease",
+    "var/lib/NetworkManager/dhclient-*.lease",
+    "var/lib/NetworkManager/internal-*.lease",
+    "var/db/dhclient.leases.*",
+    "run/systemd/netif/leases/*",
+)
+# The two samples that Microsoft published disagree about the port.
+PORTS = (80, 8080)
+
+_DHCLIENT_OPTION = re.compile(r"option\s+(?:unknown|option)-245\s+([0-9a-fA-F]{1,2}(?::[0-9a-fA-F]{1,2}){3})\s*;")
+_DHCLIENT_LEASE = re.compile(r"lease\s*\{(.*?)\n\s*\}", re.DOTALL)
+_DHCLIENT_EXPIRY = re.compile(r"expire\s+\d+\s+(\d{4})/(\d\d?)/(\d\d?)\s+(\d\d?):(\d\d?):(\d\d?)\s*;")
+_NETWORKD_OPTION = re.compile(r"^OPTION_245=([0-9a-fA-F]{8})\s*$", re.MULTILINE)
+
+
+def endpoint_of_lease(text, now):
+    """The address that a lease file's text names in option 245, or None. Expired leases do not count."""
+    found = None
+    for lease in _DHCLIENT_LEASE.findall(text):
+        option = _DHCLIENT_OPTION.search(lease)
+        if option and not _is_expired(lease, now):
+            found = ".".join(str(int(part, 16)) for part in option.group(1).split(":"))
+    networkd = _NETWORKD_OPTION.search(text)
+    if networkd:
+        digits = networkd.group(1)
+        found = ".".join(str(int(digits[i : i + 2], 16)) for i in range(0, 8, 2))
+    return found
+
+
+def _is_expired(lease, now):
+    expiry = _DHCLIENT_EXPIRY.search(lease)  # "expire 0 never;" does not match
+    try:
+        return bool(expiry) and calendar.timegm(tuple(int(part) for part in expiry.groups())) < now
+    except (ValueError, OverflowError):
+        # A date that there is not: no lease to build on.
+        return True
+
+
+def endpoints_by_dhcp(root="/", now=None):
+    """Base URLs to try, in order, for every address that a lease on this machine names."""
+    return endpoints_of(_lease_texts(root), time.time() if now is None else now)
+
+
+def _lease_texts(root):
+    for pattern in LEASE_FILES:
+        for path in sorted(glob.glob(os.path.join(root, pattern))):
+            try:
+                with io.open(path, encoding="utf-8", errors="replace") as lease_file:
+                    text = lease_file.read()
+            except OSError:
+                continue
+            yield text
+
+
+def endpoints_of(texts, now):
+    addresses = []
+    for text in texts:
+        address = endpoint_of_lease(text, now)
+        if address and address not in addresses:
+            addresses.append(address)
+    return [
+        "http://%s" % address if port == 80 else "http://%s:%d" % (address, port)
+        for address in addresses
+        for port in PORTS
+    ]
+
 
 # Nobody answers a connection on a machine that is not an Azure VM: do not spend the notice on that.
 SECONDS_TO_BE_ACCEPTED = 15
@@ -262,3 +354,145 @@ def retry_after(headers):
         return max(0, email.utils.mktime_tz(email.utils.parsedate_tz(value)) - time.time())
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
+
+
+def get_events(conversation, api_version):
+    """The api-version that the service answers, and its answer. Looking for a version costs a request for each 400."""
+    if api_version != AUTO:
+        return api_version, conversation.get(events_target(api_version))
+    refusals = []
+    for version in reversed(API_VERSIONS):
+        try:
+            return version, conversation.get(events_target(version))
+        except ImdsError as error:
+            if error.status != 400:
+                raise
+            refusals.append(error)
+    message = "The service answers none of the %d api-versions that are known. %s" % (len(refusals), refusals[0])
+    raise ImdsError(refusals[0].kind, message, 400)
+
+
+def passed_on(answer, transport):
+    """An answer as plain data, body as text: what travels to the controller."""
+    try:
+        body = answer.body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        message = "%s answered bytes that are not text. %s" % (transport.endpoint, ADVICE["not_text"])
+        raise ImdsError("not_text", message) from None
+    return {"status": answer.status, "headers": answer.headers, "body": body, "at": answer.at}
+
+
+def read_from(endpoints, api_version, with_instance, timeout, transport=HttpTransport):
+    """Read the event document, and who this VM is, from the first endpoint that is the service.
+
+    Returns {endpoint, api_version, events, instance}; the last two are answers as `passed_on` makes them,
+    `instance` is None where it was not asked for.
+    """
+    started = time.monotonic()
+    complaints = []
+    for number, endpoint in enumerate(endpoints):
+        left = timeout - (time.monotonic() - started)
+        conversation = Conversation(transport(endpoint), left)
+        if number + 1 < len(endpoints):
+            conversation.accepted_by = time.monotonic() + SECONDS_PER_CONNECT
+        try:
+            version, answer = get_events(conversation, api_version)
+            events = passed_on(answer, conversation.transport)
+            if len(endpoints) > 1 and not _is_json_object(events["body"]):
+                raise ImdsError("rejected", "%s answered something that is not a JSON object." % endpoint)
+            instance = passed_on(conversation.get(INSTANCE_TARGET), conversation.transport) if with_instance else None
+            return {"endpoint": endpoint, "api_version": version, "events": events, "instance": instance}
+        except ImdsError as error:
+            complaints.append(error)
+            if error.kind in ("busy", "timed_out"):
+                break
+    if len(complaints) == 1:
+        raise complaints[0]
+    raise ImdsError(complaints[-1].kind, " ".join(str(error) for error in complaints), complaints[-1].status)
+
+
+def document_digest(text):
+    """By which a document is known again. It is compared as data: the service does not keep to one order of keys."""
+    return hashlib.sha256(json.dumps(json_of(text), sort_keys=True).encode("ascii")).hexdigest()
+
+
+def approve(
+    endpoint,
+    api_version,
+    expected,
+    body,
+    timeout,
+    transport=HttpTransport,
+    expected_sha256=None,
+    about_to_send=None,
+    seconds_left=None,
+    is_expected=None,
+):
+    """Send an approval if the event document is still the one that it was decided on, at each try anew.
+
+    Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
+    where unclear says that the approval may have arrived all the same. `expected_sha256` is the digest of the expected
+    document, in its place; so is `is_expected`, which says of a document whether it will do. `about_to_send` is called
+    with the document before each try, and may raise what it likes; `seconds_left` says how much time there is.
+    """
+    conversation = Conversation(transport(endpoint), timeout)
+    version, answer = get_events(conversation, api_version)
+    result = {"endpoint": endpoint, "api_version": version, "instance": None, "sent": False, "problem": None}
+    result["events"] = passed_on(answer, conversation.transport)
+
+    def compare():
+        text = result["events"]["body"]
+        if not _is_json_object(text):
+            raise _NotAsExpected()
+        if is_expected:
+            is_same = is_expected(text)
+        else:
+            is_same = document_digest(text) == (expected_sha256 or document_digest(expected))
+        if not is_same:
+            raise _NotAsExpected()
+        if about_to_send:
+            about_to_send(text)
+
+    def read_again():
+        # The service was busy for seconds, in which the document may have become another one.
+        try:
+            result["events"] = passed_on(get_events(conversation, version)[1], conversation.transport)
+        except ImdsError as error:
+            raise _NotReadAgain("It was turned away, and could not be compared for another try. %s" % error) from None
+        compare()
+
+    try:
+        compare()
+        conversation.post(events_target(version), body, seconds_left, read_again)
+        result["sent"] = True
+    except _NotAsExpected:
+        return result
+    except _NotReadAgain as error:
+        result["problem"] = {"message": str(error), "unclear": False}
+    except ImdsError as error:
+        unclear = error.kind in ("broken", "timed_out", "too_large") or error.status in UNCLEAR_STATUSES
+        result["problem"] = {"message": str(error), "unclear": unclear}
+    return result
+
+
+class _NotAsExpected(Exception):
+    """The document is another one than the decision was about."""
+
+
+class _NotReadAgain(Exception):
+    """What was turned away is not sent again unseen. The text is for the user."""
+
+
+def _is_json_object(text):
+    try:
+        return isinstance(json_of(text), dict)
+    except ValueError:
+        return False
+
+
+def read(request, transport=_http.HttpTransport, discovered_endpoints=None):
+    """`request` is {endpoints, api_version, with_instance, timeout}."""
+    endpoints = request["endpoints"]
+    if endpoints == ["auto"]:
+        endpoints = [_http.DEFAULT_ENDPOINT] + (discovered_endpoints or endpoints_by_dhcp)()
+    return read_from(endpoints, request["api_version"], request["with_instance"], request["timeout"], transport)

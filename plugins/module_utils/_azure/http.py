@@ -1,25 +1,168 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP over a plain socket: as much of it as the metadata service needs, and no large import.
+"""HTTP to the metadata service: its address, its errors, and two clients.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import collections
+import contextlib
 import socket
+import threading
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._service.endpoint import address_of
-from ansible_collections.maintenance.azure.plugins.module_utils._service.wire import (
-    LARGEST_BODY,
-    Answer,
-    Broken,
-    NotAccepted,
-    NotResolved,
-    TimedOut,
-    TooLarge,
-    number_in,
-)
+DEFAULT_ENDPOINT = "http://169.254.169.254"
+
+
+def address_of(endpoint):
+    """Host and port of an endpoint that was checked."""
+    # By hand, as urllib.parse is as large as all else that a watcher keeps of ours.
+    host, colon, port = endpoint.partition("://")[2].rstrip("/").rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = endpoint.partition("://")[2].rstrip("/"), "80"
+    return host.strip("[]"), int(port or 80)
+
+
+def check_endpoint(endpoint):
+    """Return the endpoint without a trailing slash, or raise ValueError with a sentence for the user."""
+    from urllib.parse import urlsplit
+
+    complaint = "endpoint must look like %s (http://ADDRESS or http://ADDRESS:PORT), not %r" % (
+        DEFAULT_ENDPOINT,
+        endpoint,
+    )
+    if "://" not in endpoint:
+        raise ValueError("%s: the http:// is missing" % complaint)
+    parts = urlsplit(endpoint)
+    if parts.scheme == "https":
+        raise ValueError("%s: the metadata service speaks plain http only" % complaint)
+    if parts.scheme != "http":
+        raise ValueError("%s: %s is not a scheme that the metadata service speaks" % (complaint, parts.scheme))
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("%s: leave out the path, it is added for you" % complaint)
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("%s: the metadata service takes no credentials" % complaint)
+    try:
+        port = parts.port
+    except ValueError:
+        raise ValueError("%s: the port is not a number from 1 to 65535" % complaint) from None
+    if not parts.hostname or any(c.isspace() for c in endpoint) or port == 0:
+        raise ValueError(complaint)
+    return endpoint.rstrip("/")
+
+
+# A transport is made for an endpoint and has `send(method, target, body, headers, connect_seconds, seconds)`: one
+# request, no proxy, no redirect, a limit to the body, and a deadline that no server can put off.
+
+LARGEST_BODY = 1024 * 1024
+
+Answer = collections.namedtuple("Answer", "status headers body at")
+
+# int() would also take signs, underscores and the digits of other scripts, and isdigit() what int() does not.
+_DIGITS = {10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
+# What is longer is no number of seconds or bytes, and newer Pythons refuse to read thousands of digits.
+LONGEST_NUMBER = 18
+
+
+def number_in(text, base=10):
+    """The number that a header writes, or None."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_NUMBER or not _DIGITS[base].issuperset(text):
+        return None
+    return int(text, base)
+
+
+class NotResolved(Exception):
+    """The endpoint's name has no address."""
+
+
+class NotAccepted(Exception):
+    """No connection was made, so nothing was sent."""
+
+
+class Broken(Exception):
+    """The connection was made and ended without a whole answer: what was sent may have arrived."""
+
+
+class TimedOut(Exception):
+    """The connection was made and no whole answer came in the time given."""
+
+
+class TooLarge(Exception):
+    """The answer's body is larger than any event document. `status` is that of the answer, where it is known."""
+
+    status = None
+
+
+class HttpTransport:
+    """One request, one connection."""
+
+    def __init__(self, endpoint):
+        self.endpoint = endpoint
+        self.host, self.port = address_of(endpoint)
+
+    def send(self, method, target, body, headers, connect_seconds, seconds):
+        # Where it is needed: it takes as long to import as all the rest of a host half.
+        import http.client
+
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=connect_seconds)
+        try:
+            self._connect(connection)
+            return self._exchange(connection, method, target, body, headers, seconds)
+        finally:
+            connection.close()
+
+    @staticmethod
+    def _connect(connection):
+        try:
+            connection.connect()
+        except (socket.gaierror, UnicodeError) as error:
+            raise NotResolved(str(error)) from None
+        except socket.timeout:
+            raise NotAccepted("no answer to the connection attempt") from None
+        except OSError as error:
+            raise NotAccepted(error.strerror or str(error)) from None
+
+    @staticmethod
+    def _exchange(connection, method, target, body, headers, seconds):
+        import http.client
+
+        # A socket's own time-out starts again with every byte; the watchdog's does not.
+        expired = threading.Event()
+        sock = connection.sock
+        sock.settimeout(seconds)
+
+        def expire():
+            expired.set()
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+        watchdog = threading.Timer(seconds, expire)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            connection.request(method, target, body=body, headers=headers)
+            response = connection.getresponse()
+            content = response.read(LARGEST_BODY + 1)
+            if len(content) > LARGEST_BODY:
+                raise TooLarge()
+            if response.length:
+                raise Broken("the body ended early")
+            # The standard library takes headers that end early for all of them.
+            if expired.is_set():
+                raise TimedOut()
+            fields = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, fields, content, time.time())
+        except socket.timeout:
+            raise TimedOut() from None
+        except (OSError, http.client.HTTPException, Broken) as error:
+            if expired.is_set():
+                raise TimedOut() from None
+            raise Broken(str(error) or type(error).__name__) from None
+        finally:
+            watchdog.cancel()
+
 
 LARGEST_HEAD = 64 * 1024
 PIECE = 64 * 1024

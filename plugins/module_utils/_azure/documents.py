@@ -1,21 +1,202 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Azure's documents mean: a document in, `maintenance_status` out.
+"""Azure's documents of scheduled events: times, texts and what an event means.
 
-Runs on the controller, and on the host where a watcher looks: standard library only, Python 3.6 or newer. No other file
-of the collection knows Azure's field names. Pure: no I/O and no clock of its own.
+This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import json
+import re
+import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._document.shown import (
-    BadJson,
-    json_of,
-    visible,
-    visible_in,
+# This file runs on the managed host as well: standard library only, Python 3.6 or newer. A watcher keeps it in
+# memory, so that it reckons with dates itself: the modules that could do it take a megabyte each.
+
+_ISO_TIME = re.compile(
+    r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$",
+    re.IGNORECASE,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._document.times import iso, timestamp
+# The weekday is not believed: Microsoft's own samples have wrong ones.
+_HTTP_TIME = re.compile(r"(?:[A-Za-z]+, *)?(\d\d?) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+# The years that four digits can write. Beyond them no text can be made of a time again.
+_FIRST, _LAST = -62135596800.0, 253402300799.0
+
+
+def timestamp(value):
+    """Seconds since the epoch, from any of the forms in which Azure writes times, or None."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    moment = _read(value.strip())
+    return moment if moment is not None and _FIRST <= moment <= _LAST else None
+
+
+def _read(text):
+    iso = _ISO_TIME.match(text)
+    if iso:
+        year, month, day, hour, minute, second = (int(part or 0) for part in iso.groups()[:6])
+        moment = _moment(year, month, day, hour, minute, second)
+        return None if moment is None else moment - _offset(iso.group(7))
+    http = _HTTP_TIME.match(text)
+    if http and http.group(2).lower() in _MONTHS:
+        day, year, hour, minute, second = (int(http.group(number)) for number in (1, 3, 4, 5, 6))
+        moment = _moment(year, _MONTHS.index(http.group(2).lower()) + 1, day, hour, minute, second)
+        if moment is not None:
+            return moment
+    return _unusual(text)
+
+
+def iso(moment):
+    """A time as `read_at` and `not_before` have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def _moment(year, month, day, hour, minute, second):
+    """None for a date or a time of day that there is not."""
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not (year >= 1 and 1 <= month <= 12 and hour <= 23 and minute <= 59 and second <= 61):
+        return None
+    if not 1 <= day <= _DAYS_IN_MONTH[month - 1] + (month == 2 and leap):
+        return None
+    before = year - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400 - 719162
+    days += sum(_DAYS_IN_MONTH[: month - 1]) + (month > 2 and leap) + day - 1
+    return float(((days * 24 + hour) * 60 + minute) * 60 + second)
+
+
+def _offset(zone):
+    if not zone or zone.upper() == "Z":
+        return 0
+    digits = zone[1:].replace(":", "")
+    return (int(digits[:2]) * 3600 + int(digits[2:]) * 60) * (1 if zone[0] == "+" else -1)
+
+
+def _unusual(text):
+    # Imported where it is needed, which is rarely: it is large.
+    import email.utils
+
+    try:
+        parts = email.utils.parsedate_tz(text)
+        return None if parts is None else float(email.utils.mktime_tz(parts))
+    except (ValueError, IndexError, OverflowError, TypeError):
+        return None
+
+
+# One answer must not keep a run busy for the others. A group has a thousand VMs at most, and as many events.
+LARGEST_DOCUMENT = 1024 * 1024
+MOST_PARTS = 10000
+MOST_VALUES = 100000
+DEEPEST_PART = 20
+# Reading a whole number takes the square of its length on Pythons without a limit of their own.
+LONGEST_NUMBER = 1000
+
+# What a terminal obeys or hides: control characters, also those above 127, what turns the direction of the text round,
+# what takes no room, line ends of Unicode, and halves of pairs. By code, as each Python knows other letters.
+_OBEYED = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
+
+
+def visible(text):
+    r"""The text on one line and with nothing in it that a terminal obeys: that is written as in `\x1b`."""
+    return _OBEYED.sub(lambda found: ascii(found.group(0))[1:-1], text)
+
+
+def visible_in(value, depth=DEEPEST_PART):
+    """The same for all texts in data. What is deeper than any document is left out."""
+    if isinstance(value, (dict, list)) and not depth:
+        return None
+    if isinstance(value, dict):
+        return {visible_in(key): visible_in(one, depth - 1) for key, one in value.items()}
+    if isinstance(value, list):
+        return [visible_in(one, depth - 1) for one in value]
+    return visible(value) if isinstance(value, str) else value
+
+
+class BadJson(ValueError):
+    """The text could be read in two ways, or is more than any document. Says what is wrong, to go on after a name."""
+
+
+def json_of(text, largest=LARGEST_DOCUMENT, most_parts=MOST_PARTS, most_values=MOST_VALUES, deepest=DEEPEST_PART):
+    """Parse what a service or a host answered. Raises ValueError, and BadJson where it is JSON but not to be trusted.
+
+    The size is looked at before anything is parsed.
+    """
+    if len(text) > largest:
+        raise BadJson("is larger than %d characters" % largest)
+    if text.count("{") + text.count("[") > most_parts or text.count(",") > most_values:
+        raise BadJson("has more than %d parts or %d values" % (most_parts, most_values))
+    try:
+        data = json.loads(text, object_pairs_hook=_each_key_once, parse_int=_whole)
+    except RecursionError:
+        raise BadJson("is nested too deeply") from None
+    _check_depth(data, deepest)
+    return data
+
+
+def _each_key_once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen = set()
+        twice = next(key for key, _value in pairs if key in seen or seen.add(key))
+        raise BadJson("has the key %r twice, so that it could be read in two ways" % twice[:60])
+    return found
+
+
+def _whole(digits):
+    if len(digits) > LONGEST_NUMBER:
+        raise BadJson("holds a number of more than %d digits" % LONGEST_NUMBER)
+    return int(digits)
+
+
+def _check_depth(data, deepest):
+    parts = [data]
+    for _depth in range(deepest):
+        inside = []
+        for part in parts:
+            inside.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
+        parts = [part for part in inside if isinstance(part, (dict, list))]
+        if not parts:
+            return
+    raise BadJson("is nested too deeply")
+
+
+class NotUnderstood(Exception):
+    """It is no event document. It is never taken for one without events."""
+
+
+def statuses_in(text):
+    """Event id in lower case -> its status. Of one that is there twice Started counts, as there is no way back."""
+    try:
+        events = json_of(text)["Events"]
+        if not isinstance(events, list):
+            raise ValueError(events)
+        found = {}
+        for event in events:
+            event_id, status = event["EventId"].strip().casefold(), event["EventStatus"].strip()
+            if found.get(event_id) != "Started":
+                found[event_id] = status
+        return found
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise NotUnderstood("What the service answered is no event document") from None
+
+
+def incarnation_of(text):
+    """Which document it is, or None."""
+    try:
+        found = json_of(text)["DocumentIncarnation"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, int) else None
+
+
+# Runs on the controller, and on the host where a watcher looks: standard library only, Python 3.6 or newer. No other
+# file of the collection knows Azure's field names. Pure: no I/O and no clock of its own.
 
 # The api-version from which on the service shows a type at all; older ones hide the event.
 TYPE_SINCE = {
@@ -265,4 +446,54 @@ def whole_number(value):
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
+        return None
+
+
+CONFIRMED = "approval confirmed"
+GONE = "gone"
+EFFECTS = ("Started", GONE)
+
+
+def effects_of_marks(journal, statuses, at, incarnation):
+    """Event id -> {shown, at, incarnation}, of those that the journal has marks of, by one good reading.
+
+    `statuses` is what it shows: event id in lower case -> status.
+    """
+    found = {}
+    for mark in journal.get("marks") or ():
+        shown = statuses.get(_key(mark["event"]), GONE)
+        if shown in EFFECTS:
+            found[mark["event"]] = {"shown": shown, "at": at, "incarnation": incarnation}
+    return found
+
+
+def newly_confirmed(journal, effects):
+    """What the record is to say of each approval that was sent from this host and that nobody has told of yet."""
+    seen = {_key(event_id): effect for event_id, effect in effects.items()}
+    found = []
+    for mark in journal.get("marks") or ():
+        effect = seen.get(_key(mark["event"]))
+        if effect and mark.get("sent_from_here") and not mark.get("confirmed"):
+            details = {"event": mark["event"], "shown": effect.get("shown"), "seen_at": effect.get("at")}
+            details.update(incarnation=effect.get("incarnation"), sent_at=_time(mark.get("at")))
+            found.append(details)
+    return found
+
+
+def with_confirmed(journal, told):
+    """The journal in which they are told of."""
+    known = {_key(details["event"]) for details in told}
+    marks = [dict(mark, confirmed=True) if _key(mark["event"]) in known else mark for mark in journal.get("marks", [])]
+    return dict(journal, marks=marks) if known else journal
+
+
+def _key(event_id):
+    return event_id.strip().casefold()
+
+
+def _time(seconds):
+    try:
+        # None would be now.
+        return None if seconds is None else iso(seconds)
+    except (TypeError, ValueError, OverflowError, OSError):
         return None
