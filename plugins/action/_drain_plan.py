@@ -14,8 +14,8 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import fence_options, service_to_ask
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._host.options import fence_options, service_to_ask
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.host_plan import HostPlan

@@ -10,7 +10,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import step_options
+from ansible_collections.maintenance.azure.plugins.module_utils._host.options import step_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import StepOrders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 

@@ -10,8 +10,7 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import STATUS_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warnings_about
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence

@@ -10,7 +10,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
+from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Unexpected, list_of
@@ -25,7 +25,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._options import 
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0
 SECONDS_AFTER_SILENCE = 4.0
-LEASE_FILE = HostHalf("_lease_file", _lease_file, shapes.LEASE, private=False)
+LEASE_FILE = HostHalf("_lease_file", _lease, shapes.LEASE, private=False)
 
 
 class ActionModule(ActionBase):

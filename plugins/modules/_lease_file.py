@@ -74,7 +74,7 @@ notes:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import carried_out
 
 
 def main():

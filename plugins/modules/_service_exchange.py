@@ -92,7 +92,7 @@ status:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._service.exchange import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._host.exchange import carried_out
 
 
 def main():

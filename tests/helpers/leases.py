@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.uptime import Moment
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
 
 WALL = 1794787232.25  # 2026-11-16T00:00:32.25Z
 

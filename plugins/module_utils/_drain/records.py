@@ -14,8 +14,8 @@ import json
 import os
 
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import utc_now
 
 VERSION = 1
 

@@ -8,8 +8,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import types_of, understood
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import LARGEST_FILE
 
 TOLD = ("host", "vm", "events", "run_id", "at")
 

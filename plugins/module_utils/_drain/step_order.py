@@ -10,16 +10,15 @@ import contextlib
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import newly_confirmed, with_confirmed
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError, begun, utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, Unhealthy
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
+from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _run_mark
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalError, begun, utc_now
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
 
 
 def carried_out(order, check_mode, here=HERE):
@@ -48,7 +47,7 @@ def _says_who_works(order, runner):
 def _leave_mark(order, runner):
     """Where a watcher has reflexes, the run comes first for another while, see mark_file.py."""
     if order.get("mark") and not runner.check_mode and runner.here.can_act:
-        _mark_file.leave(order["mark"], runner.run_id)
+        _run_mark.leave(order["mark"], runner.run_id)
 
 
 @contextlib.contextmanager
@@ -58,12 +57,12 @@ def _in_contact(order, runner):
         yield
         return
     journal = OwnedJournal(runner.journal, runner.run_id)
-    with _contact.Contact(journal, along=lambda: _leave_mark(order, runner)) as runner.contact:
+    with _ownership.Contact(journal, along=lambda: _leave_mark(order, runner)) as runner.contact:
         yield
 
 
 def _failure(error):
-    failure = _journal_order.failure_of(error)
+    failure = _journal_command.failure_of(error)
     if isinstance(error, Unhealthy):
         failure["health"] = error.results
     return failure
@@ -97,13 +96,13 @@ def _look(order, runner):
     journal = OwnedJournal(runner.journal, runner.run_id)
     if (runner.journal.read() or {}).get("state") != "drained":
         return None
-    look = _ask.look(order["look"], runner.here.clock, **runner.here.service)
+    look = _ownership.look(order["look"], runner.here.clock, **runner.here.service)
     if look is None:
         return None
     mark = order.get("mark")
     return dict(
         look,
-        run_mark=_mark_file.left_by_a_run(mark, runner.run_id) if mark else None,
+        run_mark=_run_mark.left_by_a_run(mark, runner.run_id) if mark else None,
         journal=journal.with_who_is_at_work(journal.read()),
     )
 
@@ -131,7 +130,7 @@ def _opened(order, runner):
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
         if journal.asks_for_events():
-            incarnation = _ask.check_that_events_are_shown(journal.fence, **runner.here.service)
+            incarnation = _ownership.check_that_events_are_shown(journal.fence, **runner.here.service)
             runner.audit = _audit.having_read(runner.audit, incarnation)
         events, before = order["open"]["events"], runner.journal.read() or {}
         boot = runner.here.clock.boot_id()

@@ -11,7 +11,6 @@ import os
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import CONFIRMED
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_command as _kind_command
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
@@ -21,18 +20,19 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain import ki
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_patroni as _kind_patroni
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_name
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalError,
     JournalFile,
     all_drained,
     recorded,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_name
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import StepLock
 
 KINDS = {
     "checkpoint": _kind_command.Checkpoint,

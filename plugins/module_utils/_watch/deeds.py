@@ -23,10 +23,11 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, is_known
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalError,
     JournalFile,
     begun,
@@ -35,8 +36,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     unmarked,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, is_known
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.journal_words import has_event, has_in, put_in
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.kept_steps import kept_steps

@@ -16,21 +16,18 @@ import os
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock as _host_clock
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork, KeptFile, SharedFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalError
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import owner_name, path_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import decide as _decide
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import next_deed as _next
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import owner_name
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import told_beside, trigger_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL, steps_to_do
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.sightings import Sightings
 
 # Without news the service is read so often while there is something to wait for.
@@ -114,9 +111,9 @@ class Reflexes:
                 reflex,
                 run,
                 self.ours,
-                _host_clock.boot_id(),
+                _clock.boot_id(),
                 now,
-                None if gone is None else _host_clock.seconds() - gone["seconds"],
+                None if gone is None else _clock.seconds() - gone["seconds"],
                 _run_mark.ended_for(self.mark, now),
                 bool(journal and AtWork(self.deeds.journal.path).left(journal.get("run_id"))),
                 _decide.approvable_events(document, vm_name, self.rules, now),
@@ -152,13 +149,13 @@ class Reflexes:
             self.deeds.give_back(take_over=deed.do == _next.TAKE_BACK)
 
     def _since_when_gone(self, journal, document, gone, sightings):
-        boot = _host_clock.boot_id()
+        boot = _clock.boot_id()
         if journal is None or _next.shown_events(journal, document):
             fresh = None
         elif gone is not None and gone.get("boot_id") == boot:
             return gone
         else:
-            fresh = {"boot_id": boot, "seconds": _host_clock.seconds()}
+            fresh = {"boot_id": boot, "seconds": _clock.seconds()}
         if fresh != gone:
             self._keep(sightings, fresh)
         return fresh

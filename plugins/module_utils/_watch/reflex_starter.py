@@ -12,9 +12,9 @@ import os
 import sys
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import TOLD_BY_REFLEXES
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.child import Child
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import TOLD_BY_REFLEXES
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 
 BY_UNIT, BY_CHILD = "unit", "child"
 # Reflexes that were killed are started again, as long as there is something that they may have been about.

@@ -12,8 +12,8 @@ import os
 import stat
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import NO_RUN, RunMark
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import SECONDS_OF_A_MARK
 
 SECONDS_RECENT = 30 * 60
 LARGEST_FILE = 10000

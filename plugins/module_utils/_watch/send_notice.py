@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.http impo
     TimedOut,
     TooLarge,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import path_beside
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.run_mark import ended_for
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
 

@@ -17,8 +17,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
     iso,
     types_never_shown,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
 
 SECONDS_BETWEEN_STATUSES = 10

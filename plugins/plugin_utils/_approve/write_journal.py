@@ -9,7 +9,7 @@ import typing as t
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import journal_options
+from ansible_collections.maintenance.azure.plugins.module_utils._host.options import journal_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal, complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.plugin_utils._options import service_options
 
 

@@ -9,7 +9,7 @@ import json
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import is_watcher
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import is_watcher
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 

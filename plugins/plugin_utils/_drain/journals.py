@@ -10,14 +10,14 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
 from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
 # What a step was given may be secret.
-JOURNAL = HostHalf("drain_journal", _journal_order, shapes.JOURNAL, private=True)
+JOURNAL = HostHalf("drain_journal", _journal_command, shapes.JOURNAL, private=True)
 
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

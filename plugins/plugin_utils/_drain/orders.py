@@ -14,11 +14,11 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send_message
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.options import ORDER
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD
+from ansible_collections.maintenance.azure.plugins.module_utils._host.options import ORDER
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller

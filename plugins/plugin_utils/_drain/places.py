@@ -9,7 +9,7 @@ import posixpath
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import place_of
 
 # What is taken of a host's variables: as they are written, and resolved only where they name another machine.

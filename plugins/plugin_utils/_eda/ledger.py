@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import SECONDS_OF_A_MARK
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.group_names import (
     is_after_a_host,

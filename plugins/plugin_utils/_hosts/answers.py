@@ -14,7 +14,7 @@ import typing as t
 from collections.abc import Callable, Collection, Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import visible
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import WORDS
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import WORDS
 
 # Takes a value and returns it, or raises Unexpected.
 Shape: t.TypeAlias = Callable[[t.Any], t.Any]

@@ -16,7 +16,7 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import notice_silence
 
 # Said before anything is asked of the service: without it, nothing has been.

@@ -13,8 +13,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import approval_command as _approval_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
@@ -29,7 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of
 
 EXCHANGE = HostHalf("_service_exchange", _exchange, shapes.EXCHANGE, private=False)
-ONLY_FOR_MARKS = (_marked_approval.__name__,)
+ONLY_FOR_MARKS = (_approval_command.__name__,)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
 )

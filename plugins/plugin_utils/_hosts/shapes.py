@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import STATES, STATUSES
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import STATES, STATUSES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
     flag,
     keyed,

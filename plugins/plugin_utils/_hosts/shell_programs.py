@@ -10,14 +10,14 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import BOOT_ID_FILE, UPTIME_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import (
     ENDING,
     NO_BOOT_ID,
     SECONDS_AHEAD,
     digest_of,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import BOOT_ID_FILE, UPTIME_FILE
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import (
     SECONDS_OF_A_MARK,
     TOLD_BY_REFLEXES,
 )

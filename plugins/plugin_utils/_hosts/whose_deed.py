@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.audit import DEFAULT_FILE
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_file import path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import STATUS_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.audit import DEFAULT_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
 from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._user import controller_name, user_name
 

@@ -20,9 +20,9 @@ import time
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import ENDING, SECONDS_AHEAD, AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.marked_approval import SECONDS_TO_SEND
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.uptime import Moment
+from ansible_collections.maintenance.azure.plugins.module_utils._host.approval_command import SECONDS_TO_SEND
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import (
     DeedResult,
     DeedsFailed,

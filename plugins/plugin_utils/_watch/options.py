@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 
 
 def watch_settings_options() -> dict[str, t.Any]:

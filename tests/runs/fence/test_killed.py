@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork
 from helpers.ansible_run import environment
 from helpers.sshd_process import SSHD, sshd
 from helpers.waiting import PATIENCE, wait_until

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
 from helpers import transports as ways
 from helpers.ansible_run import play
 

@@ -12,7 +12,7 @@ import socket
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file as _lease_file
+from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
 from helpers.ansible_run import MIRROR, inventory, play, run
 
 pytestmark = pytest.mark.rest
@@ -144,8 +144,8 @@ def test_no_permission_for_the_lease(tmp_path):
 
     def take():
         try:
-            return str(_lease_file.take(str(folder / "lock"), {}, 60))
-        except _lease_file.LeaseError as error:
+            return str(_lease.take(str(folder / "lock"), {}, 60))
+        except _lease.LeaseError as error:
             return str(error)
 
     assert as_an_ordinary_user(take).endswith(

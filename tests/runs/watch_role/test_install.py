@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
 from helpers import ROOT
 from helpers.ansible_run import inventory, play, run

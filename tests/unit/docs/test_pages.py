@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import STATES as JOURNAL_STATES
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import STATES as JOURNAL_STATES
 from ansible_collections.maintenance.azure.plugins.plugin_utils import _options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.standard_groups import STATE_GROUPS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import STATES as REPORT_STATES

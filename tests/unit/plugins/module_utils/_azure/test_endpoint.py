@@ -25,7 +25,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.http impo
     address_of,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import endpoint_of_lease, endpoints_by_dhcp
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
 from helpers.network import closed_port
 from helpers.simulator_process import Simulator
 from helpers.waiting import PATIENCE

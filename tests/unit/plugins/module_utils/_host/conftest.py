@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def proc(tmp_path, monkeypatch):
 class Proc:
     def __init__(self, folder, monkeypatch):
         self.boot_file, self.uptime_file = folder / "boot_id", folder / "uptime"
-        monkeypatch.setattr(host_clock, "BOOT_ID_FILE", str(self.boot_file))
-        monkeypatch.setattr(host_clock, "UPTIME_FILE", str(self.uptime_file))
+        monkeypatch.setattr(_clock, "BOOT_ID_FILE", str(self.boot_file))
+        monkeypatch.setattr(_clock, "UPTIME_FILE", str(self.uptime_file))
         self.set("b1", 1000.0)
 
     def set(self, boot, seconds):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import SECONDS_AHEAD, AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD, AtWork
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shell_programs
 
 RUN = "nightly 7; rm -rf /"
@@ -71,7 +71,7 @@ def test_a_link_is_not_followed(at_work, tmp_path):
 
 def test_without_proc_the_clock_on_the_wall_does(at_work, proc):
     proc.is_not_there()
-    assert host_clock.told()["boot_id"] is None
+    assert _clock.told()["boot_id"] is None
     at_work.say(RUN)
     assert 28 < at_work.left(RUN) <= SECONDS_AHEAD
 
@@ -112,7 +112,7 @@ def test_a_shell_follows_no_link(tmp_path):
 
 
 def test_a_shell_tells_the_clock_as_python_does():
-    told, here = shell_programs.told_clock(shell(shell_programs.TELL_CLOCK)), host_clock.told()
+    told, here = shell_programs.told_clock(shell(shell_programs.TELL_CLOCK)), _clock.told()
     assert told["boot_id"] == here["boot_id"]
     assert 0 <= here["seconds"] - told["seconds"] < 60
 

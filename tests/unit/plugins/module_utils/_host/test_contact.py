@@ -10,26 +10,26 @@ import signal
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import at_work as _at_work
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import host as _host
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._host import files as _files
+from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
 from helpers.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
 def in_a_hurry(monkeypatch):
-    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_SIGNS", 0.05)
-    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_RENEWALS", 0.1)
-    monkeypatch.setattr(_contact, "SECONDS_TO_END", 1)
+    monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_SIGNS", 0.05)
+    monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_RENEWALS", 0.1)
+    monkeypatch.setattr(_ownership, "SECONDS_TO_END", 1)
     monkeypatch.setattr(_host, "SECONDS_BETWEEN_LOOKS", 0.1)
     say_ahead(monkeypatch, 2)
 
 
 def say_ahead(monkeypatch, seconds):
-    for module in (_contact, _at_work):
+    for module in (_ownership, _files):
         monkeypatch.setattr(module, "SECONDS_AHEAD", seconds)
 
 
@@ -49,7 +49,7 @@ def listener():
 
 def test_it_is_renewed_while_somebody_listens(journal, listener, monkeypatch):
     say_ahead(monkeypatch, 9000)
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         for _time in range(3):
             journal.at_work.say("r1", 100)
             wait_until(lambda: journal.at_work.left("r1") > 1000)
@@ -59,7 +59,7 @@ def test_it_is_renewed_while_somebody_listens(journal, listener, monkeypatch):
 
 
 def test_it_lapses_when_nobody_does(journal, listener):
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         os.close(listener[0])
         wait_until(lambda: not journal.at_work.left("r1"))
         assert contact.is_lost()
@@ -71,10 +71,10 @@ def test_it_lapses_when_nobody_does(journal, listener):
 
 def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_path, monkeypatch):
     say_ahead(monkeypatch, 301)
-    monkeypatch.setattr(_contact, "SECONDS_TO_END", 300)
+    monkeypatch.setattr(_ownership, "SECONDS_TO_END", 300)
     os.close(listener[0])
     began = time.monotonic()
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         with pytest.raises(StepError, match="can't be reached any more: sh was killed"):
             Machine(250, contact=contact).run(["sh", "-c", f"sleep 200; touch {tmp_path}/went-on"])
         assert journal.at_work.left("r1") > 0
@@ -86,13 +86,13 @@ def test_a_command_is_killed_before_others_may_take_over(journal, listener, tmp_
 def test_a_command_that_ends_in_time_has_ended_well(journal, listener, monkeypatch):
     say_ahead(monkeypatch, 300)
     os.close(listener[0])
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         assert Machine(60, contact=contact).run(["sh", "-c", "sleep 0.3; echo done"]) == (0, "done")
         assert contact.is_lost()
 
 
 def test_what_another_run_has_taken_over_is_not_renewed(journal, listener):
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         journal.journal.change(lambda data: dict(data, run_id="r2"))
         journal.at_work.say("r2", 100)
         wait_until(contact.is_lost)
@@ -102,7 +102,7 @@ def test_what_another_run_has_taken_over_is_not_renewed(journal, listener):
 
 
 def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, listener, tmp_path):
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         journal.close()
         time.sleep(0.5)
         assert not contact.is_lost()
@@ -113,8 +113,8 @@ def test_a_journal_that_this_run_has_closed_leaves_nothing_behind(journal, liste
 def test_a_file_that_can_not_be_written_ends_it_in_time(journal, listener, monkeypatch):
     """A full disk: others must not take over while this goes on."""
     say_ahead(monkeypatch, 301)
-    monkeypatch.setattr(_contact, "SECONDS_TO_END", 300)
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    monkeypatch.setattr(_ownership, "SECONDS_TO_END", 300)
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         monkeypatch.setattr(journal.at_work, "say", lambda *_about: False)
         wait_until(contact.is_lost)
         assert "could not be written down" in contact.why
@@ -124,7 +124,7 @@ def test_a_file_that_can_not_be_written_ends_it_in_time(journal, listener, monke
 
 def test_a_host_that_was_frozen_goes_on_if_nobody_has_taken_over(journal, listener):
     clock = [1000.0]
-    with _contact.Contact(journal, output=listener[1], clock=lambda: clock[0]) as contact:
+    with _ownership.Contact(journal, output=listener[1], clock=lambda: clock[0]) as contact:
         clock[0] += 600
         time.sleep(0.5)
         assert not contact.is_lost()
@@ -133,7 +133,7 @@ def test_a_host_that_was_frozen_goes_on_if_nobody_has_taken_over(journal, listen
 
 def test_a_terminal_that_goes_away_does_not_end_it(journal, listener):
     before = signal.getsignal(signal.SIGHUP)
-    with _contact.Contact(journal, output=listener[1]) as contact:
+    with _ownership.Contact(journal, output=listener[1]) as contact:
         os.kill(os.getpid(), signal.SIGHUP)
         # What it starts is not deaf to it.
         code, output = Machine(60, contact=contact).run(["sh", "-c", "kill -HUP $$; echo deaf"])

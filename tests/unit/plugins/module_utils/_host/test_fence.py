@@ -11,11 +11,12 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import understand_document
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host_clock, journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.at_work import AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Fence, Refused
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import Fence, Refused
 
 # What a host refuses: what is old, what is another run's, what is gone, and what is not drained.
 
@@ -34,11 +35,11 @@ class HostOfTheTest:
 
     def read(self, owner=None, **more):
         """The fence of a run that has read this host just now."""
-        return {**host_clock.told(), "at_most": 40, "owner": owner, "events": [], **more}
+        return {**_clock.told(), "at_most": 40, "owner": owner, "events": [], **more}
 
     def do(self, state, run_id="r1", fence=None, **more):
         request = {"path": str(self.path), "state": state, "run_id": run_id, "fence": fence, **more}
-        return journal_order.carried_out(request, False)
+        return _journal_command.carried_out(request, False)
 
     def drain(self, run_id="r1", fence=None):
         done = self.do("begin", run_id, fence, events=[{"id": "E0", "type": "Reboot"}])
@@ -345,11 +346,11 @@ def path(tmp_path):
 
 
 def send(path, service, fence=None, run_id="r1", **approval):
-    fence = {**host_clock.told(), "owner": None, "events": ["E0"], "scheduled": True, **(fence or {})}
+    fence = {**_clock.told(), "owner": None, "events": ["E0"], "scheduled": True, **(fence or {})}
     marking = {"journal": str(path), "run_id": run_id, "fence": fence, "marks": [SENT_MARK]}
     approval = {"expected": DOCUMENT, "body": "{}", "marking": marking, **approval}
     request = {"endpoints": ["http://service"], "api_version": "2020-07-01", "timeout": 130, "approval": approval}
-    return exchange.carried_out({**request, "with_instance": False}, False, transport=service)
+    return _exchange.carried_out({**request, "with_instance": False}, False, transport=service)
 
 
 def marks(path):
@@ -372,7 +373,7 @@ def test_what_the_policy_has_seen_is_compared_on_the_host_before_it_is_sent(path
     document = {"DocumentIncarnation": 3, "Events": [{**event, "DurationInSeconds": 5}]}
     judged = understand_document(document)["events"]
     marking = {"journal": str(path), "run_id": "r1", "judged": judged, "marks": [SENT_MARK]}
-    fence = {**host_clock.told(), "owner": None, "events": ["E0"], "may_start": ["E0"]}
+    fence = {**_clock.told(), "owner": None, "events": ["E0"], "may_start": ["E0"]}
     for duration, sent in ((600, False), (5, True)):
         document["Events"][0]["DurationInSeconds"] = duration
         service = Service(proc, document=json.dumps(document))
@@ -497,7 +498,7 @@ def test_what_an_earlier_command_has_marked_stays(path, proc):
 
 def test_a_drained_host_stays_drained(path, proc):
     for state in ("begin", "drained"):
-        journal_order.carried_out({"path": str(path), "state": state, "run_id": "r1"}, False)
+        _journal_command.carried_out({"path": str(path), "state": state, "run_id": "r1"}, False)
     send(path, Service(proc, posts=[400]), {"owner": "r1", "drained": True})
     assert (JournalFile(path).read()["state"], marks(path)) == ("drained", [])
 
@@ -505,22 +506,22 @@ def test_a_drained_host_stays_drained(path, proc):
 def test_nothing_is_sent_in_check_mode(path, proc):
     service = Service(proc)
     request = {"endpoints": ["x"], "api_version": "2020-07-01", "timeout": 1, "approval": {"marking": {}}}
-    assert exchange.carried_out(request, True, transport=service)["kind"] == "check_mode"
+    assert _exchange.carried_out(request, True, transport=service)["kind"] == "check_mode"
     assert service.asked == []
 
 
 def test_a_mark_that_was_set_right_before_is_taken_back_as_well(path, proc):
     """The role writes the marks of all hosts before, the sender's too."""
-    fence = {**host_clock.told(), "owner": None, "events": []}
+    fence = {**_clock.told(), "owner": None, "events": []}
     mark = {"path": str(path), "state": "mark", "run_id": "r1", "marks": [SENT_MARK], "fence": fence}
-    journal_order.carried_out(mark, False)
+    _journal_command.carried_out(mark, False)
     send(path, Service(proc, posts=[400]), {"owner": "r1"})
     assert marks(path) is None
 
 
 def test_what_this_host_was_about_to_send_is_not_taken_back_by_another_command(path, proc):
     send(path, Service(proc, posts=[_http.TimedOut()]))
-    journal_order.carried_out({"path": str(path), "state": "unmark", "run_id": "r1", "marks": [SENT_MARK]}, False)
+    _journal_command.carried_out({"path": str(path), "state": "unmark", "run_id": "r1", "marks": [SENT_MARK]}, False)
     assert marks(path) == ["E0"]
 
 

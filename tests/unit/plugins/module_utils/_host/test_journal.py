@@ -18,13 +18,16 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit, host_clock, kept_file, step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import owned as _owned
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_lock as _step_lock
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import Refused
+from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_order import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host import files as _files
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal as _journal
+from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalError,
     JournalFile,
     all_drained,
@@ -33,11 +36,13 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     recorded,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock, StillLocked
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_order import carried_out
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import LeaseError, take
+from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import LeaseError, take
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import (
+    OwnedJournal,
+    Refused,
+    StepLock,
+    StillLocked,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
 from helpers.waiting import PATIENCE
 from helpers.watcher_process import installed
@@ -211,7 +216,7 @@ def test_a_folder_of_somebody_else_is_refused_for_whatever_is_kept_there(path, m
         take(str(path), {**me, "pid": 1}, 90)
     with pytest.raises(StepError, match=r"folder of the record, .*, belongs to user id 12345"):
         RecordFile(str(path.parent), {"acts_on": {}, "events": []}, "r1", predict_only=False).claimed(dict)
-    assert not audit.write(str(path.parent / "audit.jsonl"), "drained", 0)
+    assert not _audit.write(str(path.parent / "audit.jsonl"), "drained", 0)
     assert list(path.parent.iterdir()) == []
 
 
@@ -253,7 +258,7 @@ def test_writers_wait_for_each_other(path):
 
 
 def test_a_lock_that_stays_is_an_error(path, monkeypatch):
-    monkeypatch.setattr(kept_file, "SECONDS_FOR_THE_LOCK", 0.2)
+    monkeypatch.setattr(_files, "SECONDS_FOR_THE_LOCK", 0.2)
     journal = JournalFile(path)
     begin(journal)
     with journal.file.locked(), pytest.raises(JournalError, match="locked by another process"):
@@ -295,8 +300,8 @@ def test_the_last_status_and_the_first_state_hold(records):
 
 KILLED = """
 import os, sys
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal as _journal
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal as _journal
 journal = _journal.JournalFile(sys.argv[1])
 rename = os.rename
 os.rename = lambda old, new: os.kill(os.getpid(), 9)
@@ -318,7 +323,7 @@ def test_a_writer_that_is_killed_leaves_the_old_one(path):
 EVERY_PYTHON = """
 import sys
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_runner as _step_runner
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import JournalFile, begun
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
 path = sys.argv[1]
 JournalFile(path).change(lambda data: begun(data, [], "r", "b", "t"))
 runner = _step_runner.StepRunner(path, "r")
@@ -356,7 +361,7 @@ def test_every_python(version, path, tmp_path):
 HOLDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_lock import StepLock
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import StepLock
 with StepLock(sys.argv[2]).held(0):
     print("held", flush=True)
     sys.stdin.read()
@@ -424,7 +429,7 @@ def test_many_threads_never_meet(journal):
 @pytest.mark.parametrize("direction", ["drain", "restore"])
 def test_a_run_waits_for_the_step_and_then_takes_over(journal, holder, direction, monkeypatch):
     waits, pause = threading.Event(), time.sleep
-    monkeypatch.setattr(_step_lock.time, "sleep", lambda seconds: (waits.set(), pause(seconds)))
+    monkeypatch.setattr(_ownership.time, "sleep", lambda seconds: (waits.set(), pause(seconds)))
     opened = {"events": [{"id": "E1"}], "expected": []}
     order = {"perform": "steps", "journal": journal.path, "run_id": "r1", "timeout": 60, "direction": direction}
     results = []
@@ -439,7 +444,7 @@ def test_a_run_waits_for_the_step_and_then_takes_over(journal, holder, direction
 
 
 def test_in_a_run_that_is_refused_after_a_while_as_worked_on(journal, holder, monkeypatch):
-    monkeypatch.setattr(_owned, "SECONDS_FOR_THE_STEP_IN_A_RUN", 0.1)
+    monkeypatch.setattr(_ownership, "SECONDS_FOR_THE_STEP_IN_A_RUN", 0.1)
     fence = {"boot_id": None, "seconds": None, "owner": "watcher of web-0"}
     with pytest.raises(Refused) as refused:
         OwnedJournal(journal, "r1", fence).take(lambda data: data, may_be_old=True)
@@ -464,7 +469,7 @@ class Web:
     def __init__(self, folder):
         self.journal, self.record = JournalFile(str(folder / "journal.json")), folder / "audit.jsonl"
         step = {"number": 1, "kind": "command", "arguments": {"restore": ["true"]}, "status": "done"}
-        self.journal.change(lambda data: begun(data, [{"id": "E0"}], "r1", host_clock.boot_id(), utc_now()))
+        self.journal.change(lambda data: begun(data, [{"id": "E0"}], "r1", _clock.boot_id(), utc_now()))
         self.journal.change(lambda data: recorded(data, [step], utc_now()))
         self.journal.change(lambda data: marked(marked(data, MARKS[:1], about_to_send=True), MARKS[1:]))
 

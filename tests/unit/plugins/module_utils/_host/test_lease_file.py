@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kept_file as _kept_file
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import uptime
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from ansible_collections.maintenance.azure.plugins.module_utils._host import files as _files
+from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import (
     LeaseError,
     carried_out,
     read_lease,
@@ -33,7 +33,8 @@ FORK = multiprocessing.get_context("fork")
 RACE = """
 import multiprocessing, os, sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file, uptime
+from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
 
 def owner(name):
     return dict(run_id=name, controller="c", host="h", pid=1, process_start="1", user="u", note="")
@@ -46,21 +47,21 @@ def run(name, barrier):
     for i in range(30):
         dead = owner("old") if i % 3 == 2 else None
         barrier.wait()
-        if lease_file.take(path(i), owner(name), 60, replace=dead)["held"]:
+        if _lease.take(path(i), owner(name), 60, replace=dead)["held"]:
             won.append(i)
         barrier.wait()
-        assert lease_file.renew(path(i), owner(name), 60)["held"] == (i in won), i
-        assert lease_file.release(path(i), owner(name))["changed"] == (i in won), i
+        assert _lease.renew(path(i), owner(name), 60)["held"] == (i in won), i
+        assert _lease.release(path(i), owner(name))["changed"] == (i in won), i
     barrier.wait()
     return won
 
 if __name__ == "__main__":
     fork = multiprocessing.get_context("fork")
-    long_ago = uptime.now()._replace(uptime=0.0)
+    long_ago = _clock.now()._replace(uptime=0.0)
     for i in range(30):  # a third each: free, lapsed, and of an owner who is dead
         if i % 3:
             dead = i % 3 == 2
-            lease_file.take(path(i), owner("old"), 600 if dead else 0.001, moment=None if dead else long_ago)
+            _lease.take(path(i), owner("old"), 600 if dead else 0.001, moment=None if dead else long_ago)
     barrier = fork.Barrier(2, timeout=90)
     queue = fork.Queue()
     racers = [fork.Process(target=lambda name=name: queue.put(run(name, barrier))) for name in "ab"]
@@ -181,15 +182,15 @@ def test_a_container_that_was_started_again_is_another_boot(path, boot):
 
 
 def test_the_keeper_counts_by_its_uptime():
-    one, two = uptime.now(), uptime.now()
+    one, two = _clock.now(), _clock.now()
     assert one.boot_id == two.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert 0 <= two.uptime - one.uptime < 60
     assert abs(one.wall - time.time()) < 60
 
 
 def test_a_keeper_without_proc_counts_too(monkeypatch):
-    monkeypatch.setattr(uptime, "UPTIME", "/nonexistent")
-    one, two = uptime.now(), uptime.now()
+    monkeypatch.setattr(_clock, "UPTIME", "/nonexistent")
+    one, two = _clock.now(), _clock.now()
     assert (one.boot_id, two.uptime >= one.uptime) == ("", True)
 
 
@@ -450,9 +451,9 @@ def test_a_file_that_everybody_may_write_is_not_believed(path):
 
 
 def test_a_process_that_keeps_the_folder_is_told(path, monkeypatch):
-    monkeypatch.setattr(_kept_file, "SECONDS_FOR_THE_LOCK", 0.1)
+    monkeypatch.setattr(_files, "SECONDS_FOR_THE_LOCK", 0.1)
     take(path, owner(), 90)
-    held = _kept_file.KeptFile(path, "lock file", "maintenance_lock_path", LeaseError)
+    held = _files.KeptFile(path, "lock file", "maintenance_lock_path", LeaseError)
     with held.locked(), pytest.raises(LeaseError, match=r"run\.lock is locked by another process"):
         take(path, owner(), 90)
     assert take(path, owner(), 90)["held"]

@@ -16,25 +16,25 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import contact as _contact
 from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
+from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _host_run_mark
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalError,
     JournalFile,
     begun,
     utc_now,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import kept_steps as _kept_steps
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import NO_RUN, RunMark
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import digest_of_steps
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, told_mark
 from helpers.waiting import PATIENCE
 
@@ -109,7 +109,7 @@ def by_shell(path):
 
 
 def by_python(path):
-    return _mark_file.leave(str(path), "r")
+    return _host_run_mark.leave(str(path), "r")
 
 
 @pytest.mark.parametrize("leave", [by_shell, by_python])
@@ -292,7 +292,7 @@ def mark_by_shell(path, run_id):
 
 
 def mark_by_python(path, run_id):
-    _mark_file.leave(str(path), run_id)
+    _host_run_mark.leave(str(path), run_id)
 
 
 @pytest.mark.parametrize("leave", [mark_by_shell, mark_by_python])
@@ -364,7 +364,7 @@ def told_by_shell(path, run_id, **more):
     return told_mark(subprocess.run(command, capture_output=True, text=True, check=True, **more).stdout)
 
 
-@pytest.mark.parametrize("leave", [told_by_shell, lambda path, run_id: _mark_file.left_by_a_run(str(path), run_id)])
+@pytest.mark.parametrize("leave", [told_by_shell, lambda path, run_id: _host_run_mark.left_by_a_run(str(path), run_id)])
 def test_it_is_told_whether_there_are_reflexes_and_whether_the_mark_was_left(tmp_path, leave):
     path = tmp_path / "run.json"
     assert leave(path, "r") == {"reflexes": False, "left": True}
@@ -420,8 +420,8 @@ def test_steps_renew_it_before_they_begin(tmp_path, fenced):
 
 
 def test_a_step_that_takes_long_renews_it_all_the_while(tmp_path, monkeypatch):
-    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_SIGNS", 0.05)
-    monkeypatch.setattr(_contact, "SECONDS_BETWEEN_RENEWALS", 0.05)
+    monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_SIGNS", 0.05)
+    monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_RENEWALS", 0.05)
     # It ends when the mark that it has removed is there again.
     mark = tmp_path / "run.json"
     line = f"rm {mark}; n=0; while [ ! -e {mark} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.05; done; [ -e {mark} ]"
@@ -438,7 +438,7 @@ def test_a_run_that_has_lost_the_host_renews_it_no_more(tmp_path, monkeypatch):
     order = steps_in(tmp_path, "true")
     JournalFile(order["journal"]).change(lambda data: dict(data, run_id="another"))
     renewed = []
-    contact = _contact.Contact(
+    contact = _ownership.Contact(
         step_order.OwnedJournal(JournalFile(order["journal"]), "r"), along=lambda: renewed.append(1)
     )
     contact._renew()

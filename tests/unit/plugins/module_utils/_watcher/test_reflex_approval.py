@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import parse_document
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import all_drained, begun, utc_now
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import all_drained, begun, utc_now
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import deeds as _deeds
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
 

@@ -11,7 +11,7 @@ import random
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import (
     ACTIONS,
     NO_RUN,

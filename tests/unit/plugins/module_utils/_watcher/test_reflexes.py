@@ -12,15 +12,15 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host_clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalFile,
     all_drained,
     begun,
     recorded,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.next_deed import SECONDS_GONE
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import (
     SECONDS_BETWEEN_REMINDERS,

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
@@ -524,22 +524,22 @@ def test_the_alerts_do_what_they_say():
 FULL = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
-print(audit.write(sys.argv[2], "approved", 0, event="y" * 50))
+print(_audit.write(sys.argv[2], "approved", 0, event="y" * 50))
 """
 
 
 @pytest.mark.parametrize("room", [0, 1, 20])
 def test_a_line_that_was_cut_off_is_told_and_the_next_begins_anew(tmp_path, pytestconfig, room):
     path = tmp_path / "audit.jsonl"
-    assert audit.write(str(path), "drained", 0, event="x")
+    assert _audit.write(str(path), "drained", 0, event="x")
     command = [sys.executable, "-c", FULL, str(pytestconfig.rootpath / ".build"), str(path)]
     command.append(str(path.stat().st_size + room))
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
-    assert audit.write(str(path), "returned to service", 0, event="z")
-    assert audit.write(str(path), "drained", 0, event="x")
+    assert _audit.write(str(path), "returned to service", 0, event="z")
+    assert _audit.write(str(path), "drained", 0, event="x")
     lines = path.read_text().splitlines()
     whole = [line for line in lines if line.endswith("}")]
     assert [json.loads(line)["what"] for line in whole] == ["drained", "returned to service", "drained"]

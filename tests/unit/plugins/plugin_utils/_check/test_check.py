@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleError
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.owner_name import is_watcher, owner_name
+from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import is_watcher, owner_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import NOBODY_ASKED, _not_looked_at
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.controller_has import look_into

@@ -18,8 +18,8 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_file
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import BadReading, build_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes, silence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
@@ -336,7 +336,7 @@ ME = {"run_id": "r1", "controller": "c", "host": "ctl", "pid": 42, "process_star
 LEASE = {"path": f"{FOLDER}\\run.lock", "do": "take", "me": ME, "seconds": 60}
 
 
-@pytest.mark.parametrize(("code", "request_"), [(journal_order, REFUSED_JOURNAL), (lease_file, LEASE)])
+@pytest.mark.parametrize(("code", "request_"), [(_journal_command, REFUSED_JOURNAL), (_lease, LEASE)])
 def test_a_folder_of_somebody_else(tmp_path, monkeypatch, code, request_):
     host = BehindAnAction(tmp_path, monkeypatch)
     host.machine.make_folder(FOLDER, SOMEBODY)

@@ -12,7 +12,7 @@ import types
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._service import exchange
+from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
 from helpers.windows_double import deeds
 from helpers.windows_double.deeds import BehindAnAction
 from helpers.windows_double.machine import Machine
@@ -67,7 +67,7 @@ def endpoint():
 class Host(BehindAnAction):
     def ask(self, url, **more):
         request = {"endpoints": [url], "api_version": "2020-07-01", "with_instance": False, "timeout": 30, **more}
-        return self.run(exchange, request)
+        return self.run(_exchange, request)
 
     def read_and_approve(self, url):
         self.ask(url)

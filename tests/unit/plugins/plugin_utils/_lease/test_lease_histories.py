@@ -16,9 +16,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._lock import lease_content
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.lease_file import release, renew, take
-from ansible_collections.maintenance.azure.plugins.module_utils._lock.uptime import Moment
+from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
+from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
+from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import release, renew, take
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
 from helpers.leases import note, owner
 from hypothesis import HealthCheck, example, given, settings
@@ -169,7 +169,7 @@ class Histories(RuleBasedStateMachine):
         if run.deed == "take":
             answer = take(keeper.path, run.me, SECONDS, **given)
             holder = answer["holder"]
-            if holder and not answer["held"] and any(lease_content.is_of(holder, me) for me in self.dead):
+            if holder and not answer["held"] and any(_lease.is_of(holder, me) for me in self.dead):
                 answer = take(keeper.path, run.me, SECONDS, replace=holder, **given)
         else:
             answer = renew(keeper.path, run.me, SECONDS, **given)

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.changed_list import no_longer_meant
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import identity_of, in_short, numbered

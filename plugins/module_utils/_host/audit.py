@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record of what was done on this host, by itself or by a run: one JSON object a line, and the system's log.
+"""The audit file of a host.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """

@@ -1,15 +1,14 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module drain_journal does: read the journal, or write into it.
+"""The host command that reads and writes the journal.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import ask as _ask
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import DRAINED, Refused
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     NO_MORE,
     JournalError,
     JournalFile,
@@ -23,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     unmarked,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import DRAINED, OwnedJournal, Refused
 
 # These decide by what the run has read, which must not be old. The others only need the journal to be as it was.
 OF_A_FRESH_READING = ("begin", "mark")
@@ -64,7 +63,7 @@ def _written(journal, request, before):
     if state == "close":
         return journal.close()
     if journal.asks_for_events() and state in OF_A_FRESH_READING:
-        _ask.check_that_events_are_shown(journal.fence, **journal.journal.here.service)
+        _ownership.check_that_events_are_shown(journal.fence, **journal.journal.here.service)
 
     def change(data):
         return _changed(data, state, request, journal, now)

@@ -1,12 +1,15 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of _drain_step and drain_journal, for the host half and the controller half alike."""
+"""The options that the module and the action of a host command share.
+
+This file runs on the managed host: standard library only, Python 3.6 or newer.
+"""
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.fence import AT_MOST
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import DEFAULT_PATH, STATUSES
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH, STATUSES
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import AT_MOST
 
 # The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
 ORDER = "order"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leave the mark of a run on a host with a watcher: who reads it is run_mark.py.
+"""The mark by which a watcher knows that a run is there.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -10,11 +10,13 @@ import json
 import os
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.mark_terms import (
-    SECONDS_OF_A_MARK,
-    TOLD_BY_REFLEXES,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.shared_file import SharedFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
+
+STATUS_FILE = "/run/azure-maintenance/status.json"
+# As far ahead as the mark of a run counts, whatever it says.
+SECONDS_OF_A_MARK = 90
+# Reflexes that there are have told their watcher something by this name, beside its status.
+TOLD_BY_REFLEXES = "reflexes.json"
 
 
 def path_beside(status_file):
@@ -35,3 +37,14 @@ def left_by_a_run(path, run_id):
     """Leave it, and tell how that went: {reflexes, left}."""
     folder = os.path.dirname(path)
     return {"reflexes": os.path.exists(os.path.join(folder, TOLD_BY_REFLEXES)), "left": leave(path, run_id)}
+
+
+_WATCHER_OF = "watcher of "
+
+
+def owner_name(host):
+    return _WATCHER_OF + host
+
+
+def is_watcher(owner):
+    return str(owner or "").startswith(_WATCHER_OF)

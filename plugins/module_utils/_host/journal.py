@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal of a drain: what was done to this host, on this host, so that any later run can go on or undo it.
+"""The journal of a host: what was drained, and for which event.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -10,8 +10,7 @@ import json
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kept_file import LARGEST_FILE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE, LARGEST_FILE
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"

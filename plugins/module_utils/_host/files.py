@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small file that is read with suspicion and replaced as a whole: journals, and records of deeds.
+"""Files on the host: written as a whole, shared between processes, and marks of work in progress.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -9,10 +9,14 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
+import math
 import os
 import stat
 import time
+
+from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
 
 LARGEST_FILE = 16 * 1024 * 1024
 SECONDS_FOR_THE_LOCK = 10
@@ -157,3 +161,142 @@ class KeptFile:
         return self.error(
             "The %s %s could not be %s: %s. %s, and run again" % (self.name, self.path, verb, error.strerror, advice)
         )
+
+
+class SharedFile:
+    """World-readable, without secrets. The disk is not waited for, as what a crash loses is soon written anew."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def write(self, text):
+        """Raises OSError."""
+        fresh = "%s.%d" % (self.path, os.getpid())
+        # Root writes here as well, and the folder is another user's: what stands there already is not written to.
+        _remove(fresh)
+        try:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            try:
+                os.fchmod(descriptor, 0o644)
+                # Half of a pair in a name of Azure's is no reason to keep back the rest.
+                data = text.encode("utf-8", "backslashreplace")
+                while data:
+                    data = data[os.write(descriptor, data) :]
+            finally:
+                os.close(descriptor)
+            os.rename(fresh, self.path)
+        except BaseException:
+            _remove(fresh)
+            raise
+
+    def remove(self):
+        _remove(self.path)
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+# It is one line, "RUN BOOT UNTIL", so that a shell can renew it as well. The run is there as a digest, as a name may
+# hold anything. After a reboot it says nothing any more. A file that is damaged says nothing either: it keeps nobody
+# out.
+
+# As far ahead as a run may say that it is at work, without a sign of life from it.
+SECONDS_AHEAD = 30
+ENDING = ".at_work"
+NO_BOOT_ID = "-"
+LARGEST_MARK = 1000
+
+
+def digest_of(run_id):
+    return hashlib.sha256(str(run_id).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def expanded(path):
+    """A path of this host, as the user may write it."""
+    return os.path.expanduser(os.path.expandvars(path))
+
+
+class AtWork:
+    def __init__(self, journal_path, clock=_clock):
+        self.path = os.path.abspath(journal_path) + ENDING
+        self.clock = clock
+
+    def left(self, run_id):
+        """For how many seconds this run is still at work here."""
+        run, boot, until = self._read()
+        if not run_id or run != digest_of(run_id) or boot != self._boot():
+            return 0.0
+        left = until - self.clock.seconds()
+        return round(left, 2) if left > 0 else 0.0
+
+    def say(self, run_id, seconds=None):
+        """This run is at work here, for so many seconds from now. Returns whether that could be written down."""
+        ahead = SECONDS_AHEAD if seconds is None else seconds
+        return self._put("%s %s %.2f\n" % (digest_of(run_id), self._boot(), self.clock.seconds() + ahead))
+
+    def _put(self, line):
+        fresh = "%s.%d" % (self.path, os.getpid())
+        # It need not outlive a crash, as it says nothing after one.
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(fresh, flags, 0o600), "w") as fresh_file:
+                fresh_file.write(line)
+            os.rename(fresh, self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(fresh)
+            return False
+        return True
+
+    def renew(self, run_id):
+        """The same, if this run was the last to say so. Returns whether it was."""
+        is_ours = self._read()[0] == digest_of(run_id)
+        if is_ours:
+            self.say(run_id)
+        return is_ours
+
+    def forget(self):
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+    def _boot(self):
+        return self.clock.boot_id() or NO_BOOT_ID
+
+    def _content(self):
+        with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as kept:
+            return kept.read(LARGEST_MARK)
+
+    def _read(self):
+        try:
+            run, boot, until = self._content().decode("ascii").split()
+            until = float(until)
+            return (run, boot, until) if math.isfinite(until) else ("", "", 0.0)
+        except (OSError, ValueError):
+            return "", "", 0.0
+
+
+# Here it is this machine. A Windows host is worked on from the controller, by what has the same methods.
+
+
+class ThisMachine:
+    clock = _clock
+    # What steps and checks of health do, this code can do by itself.
+    can_act = True
+    expanded = staticmethod(expanded)
+    kept_file = KeptFile
+
+    def __init__(self):
+        # More arguments for what asks the service: how, where that is not as usual.
+        self.service = {}
+
+    def at_work(self, journal_path):
+        return AtWork(journal_path, self.clock)
+
+
+HERE = ThisMachine()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What time it is on a lock host, by a clock that nobody can set.
+"""The clock of the host, and its time since boot.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -9,6 +9,32 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import collections
 import io
 import time
+
+BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
+UPTIME_FILE = "/proc/uptime"
+
+
+def boot_id():
+    """What Linux calls this boot, or None where there is no such thing."""
+    try:
+        with open(BOOT_ID_FILE) as boot_id_file:
+            return boot_id_file.read().strip() or None
+    except OSError:
+        return None
+
+
+def seconds():
+    """Since the host was booted, a sleep included. Where the system does not tell that, by the clock on its wall."""
+    try:
+        with open(UPTIME_FILE) as uptime_file:
+            return float(uptime_file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return time.time()
+
+
+def told():
+    return {"boot_id": boot_id(), "seconds": seconds()}
+
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UPTIME = "/proc/uptime"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The approval of a run: compare, write down that it begins, send, in one command and behind the fence.
+"""The host command that compares, marks and sends an approval.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -9,10 +9,10 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import incarnation_of, is_as_judged
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import journal_order as _journal_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
     JournalError,
     JournalFile,
     marked,
@@ -21,7 +21,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._drain.journal i
     unmarked,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.owned import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
 
 # A POST is not tried any more so long after its command arrived.
 SECONDS_TO_SEND = 20
@@ -109,5 +109,5 @@ def sent(request, transport=SocketTransport, here=HERE):
             marking.take_back()
         _tell_outcome(marking, answers)
     except JournalError as error:
-        return dict(_journal_order.failure_of(error), kind="refused")
+        return dict(_journal_command.failure_of(error), kind="refused")
     return {"changed": False, "answers": dict(answers, clock=None)}

@@ -1,16 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One exchange with the metadata service: a request of the controller in, what came of it out, both plain data.
+"""The host command that asks the metadata service.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import marked_approval as _marked_approval
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.here import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import mark_file as _mark_file
+from ansible_collections.maintenance.azure.plugins.module_utils._host import approval_command as _approval_command
+from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _run_mark
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
 
 
 def carried_out(
@@ -37,7 +37,7 @@ def carried_out(
         at_work.renew(renewal["run_id"])
     # There is no watcher on a machine that is worked on from elsewhere.
     mark = request.get("mark") if is_here and here.can_act and not check_mode else None
-    run_mark = _mark_file.left_by_a_run(mark["path"], mark["run_id"]) if mark else None
+    run_mark = _run_mark.left_by_a_run(mark["path"], mark["run_id"]) if mark else None
     result = _result(request, transport, discovered_endpoints, here)
     if not here.can_act:
         # Such a machine has told its clock along with the answer, before it asked.
@@ -54,7 +54,7 @@ def _result(request, transport, discovered_endpoints, here):
     approval = request.get("approval")
     try:
         if approval and approval.get("marking"):
-            return _marked_approval.sent(request, transport, here)
+            return _approval_command.sent(request, transport, here)
         return {"changed": False, "answers": dict(_ask(request, transport, discovered_endpoints))}
     except _imds.ImdsError as error:
         return _failed(str(error), error.kind, error.status)
