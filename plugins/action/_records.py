@@ -9,12 +9,12 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import records_list as _records_list
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import records as _records
 from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 
-RECORDS = HostHalf("_records", _records_list, shapes.RECORDS, private=False)
+RECORDS = HostHalf("_records", _records, shapes.RECORDS, private=False)
 
 
 class ActionModule(ActionBase):

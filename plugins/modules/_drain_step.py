@@ -92,8 +92,8 @@ done:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_order import carried_out
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import ORDER, step_options
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.command_entry import carried_out
 
 
 def main():

@@ -46,7 +46,7 @@ unreadable:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records_list import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import carried_out
 
 
 def main():

@@ -16,12 +16,12 @@ import shutil
 import stat
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records_list import carried_out as records_list
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import expanded
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal_command import (
     carried_out as journal_order,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import carried_out as records_list
 
 SECONDS_FOR_SYSTEMD = 30
 LARGEST_STATUS = 1024 * 1024

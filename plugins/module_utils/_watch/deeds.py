@@ -23,8 +23,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, is_known
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
@@ -37,6 +35,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import StepRunner, is_known
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import may_be_approved
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.journal_words import has_event, has_in, put_in
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.kept_steps import kept_steps

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order as _step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.kind_log import send_message
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import ORDER
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import health as _health
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_log import send_message
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller
@@ -38,7 +38,7 @@ Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("_drain_step", _step_order, shapes.STEP, private=True)
+STEP = HostHalf("_drain_step", _command_entry, shapes.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
 OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.

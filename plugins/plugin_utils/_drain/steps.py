@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_health_name, bad_name
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import bad_health_name, bad_name
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     COMMAND,
     ONE_OF,

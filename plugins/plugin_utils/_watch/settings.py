@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_web_address
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import bad_web_address
 from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")

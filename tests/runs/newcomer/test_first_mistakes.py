@@ -10,9 +10,9 @@ import re
 import socket
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import StepError
 from helpers.ansible_run import MIRROR, inventory, play, run
 
 pytestmark = pytest.mark.rest

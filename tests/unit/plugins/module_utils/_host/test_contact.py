@@ -10,12 +10,12 @@ import signal
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import host as _host
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._host import files as _files
 from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
 from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import machine as _machine
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
 from helpers.waiting import wait_until
 
 
@@ -24,7 +24,7 @@ def in_a_hurry(monkeypatch):
     monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_SIGNS", 0.05)
     monkeypatch.setattr(_ownership, "SECONDS_BETWEEN_RENEWALS", 0.1)
     monkeypatch.setattr(_ownership, "SECONDS_TO_END", 1)
-    monkeypatch.setattr(_host, "SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr(_machine, "SECONDS_BETWEEN_LOOKS", 0.1)
     say_ahead(monkeypatch, 2)
 
 

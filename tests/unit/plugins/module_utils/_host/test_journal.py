@@ -18,10 +18,6 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_order import carried_out
 from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
 from ansible_collections.maintenance.azure.plugins.module_utils._host import files as _files
@@ -43,6 +39,10 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership 
     StepLock,
     StillLocked,
 )
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.command_entry import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
 from helpers.waiting import PATIENCE
 from helpers.watcher_process import installed
@@ -322,11 +322,11 @@ def test_a_writer_that_is_killed_leaves_the_old_one(path):
 
 EVERY_PYTHON = """
 import sys
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_runner as _step_runner
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import runner as _runner
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
 path = sys.argv[1]
 JournalFile(path).change(lambda data: begun(data, [], "r", "b", "t"))
-runner = _step_runner.StepRunner(path, "r")
+runner = _runner.StepRunner(path, "r")
 made = path + ".made"
 step = {"number": 1, "kind": "command", "before": None,
         "arguments": {"drain": ["touch", made], "restore": ["rm", made], "timeout": 20}}
@@ -486,7 +486,7 @@ class Web:
             "audit": {"file": str(self.record), "run_id": "r1", "host": "web"},
             "open": {"expected": (self.journal.read() or {}).get("steps"), "fence": None, "effects": effects},
         }
-        return step_order.carried_out(order, check_mode)
+        return _command_entry.carried_out(order, check_mode)
 
     def told(self):
         lines = self.record.read_text().splitlines() if self.record.exists() else []

@@ -10,13 +10,13 @@ import socket
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_nginx as _kind_nginx
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.health import failed_check
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_connections as _kind_connections
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_nginx as _kind_nginx
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_probe_file as _kind_probe_file
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.health import failed_check
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
 from helpers.network import closed_port
 from hypothesis import given
 from hypothesis import strategies as st

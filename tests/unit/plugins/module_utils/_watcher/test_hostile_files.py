@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import step_order
 from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
 from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _host_run_mark
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
@@ -28,6 +27,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import kept_steps as _kept_steps
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
@@ -413,7 +413,7 @@ def test_steps_renew_it_before_they_begin(tmp_path, fenced):
     mark, seen = tmp_path / "run.json", tmp_path / "seen"
     mark.write_text(json.dumps({"run_id": "r", "until": 1}))
     before = time.time()
-    done = step_order.carried_out(steps_in(tmp_path, f"cp {mark} {seen}", fenced=fenced), False)
+    done = _command_entry.carried_out(steps_in(tmp_path, f"cp {mark} {seen}", fenced=fenced), False)
     assert not done["results"][-1].get("failed"), done
     assert json.loads(seen.read_text())["run_id"] == "r"
     assert before + SECONDS_OF_A_MARK <= json.loads(seen.read_text())["until"]
@@ -425,12 +425,12 @@ def test_a_step_that_takes_long_renews_it_all_the_while(tmp_path, monkeypatch):
     # It ends when the mark that it has removed is there again.
     mark = tmp_path / "run.json"
     line = f"rm {mark}; n=0; while [ ! -e {mark} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.05; done; [ -e {mark} ]"
-    done = step_order.carried_out(steps_in(tmp_path, line), False)
+    done = _command_entry.carried_out(steps_in(tmp_path, line), False)
     assert not done["results"][-1].get("failed"), done
 
 
 def test_in_check_mode_steps_leave_none(tmp_path):
-    step_order.carried_out(steps_in(tmp_path, "true"), True)
+    _command_entry.carried_out(steps_in(tmp_path, "true"), True)
     assert not (tmp_path / "run.json").exists()
 
 
@@ -439,7 +439,7 @@ def test_a_run_that_has_lost_the_host_renews_it_no_more(tmp_path, monkeypatch):
     JournalFile(order["journal"]).change(lambda data: dict(data, run_id="another"))
     renewed = []
     contact = _ownership.Contact(
-        step_order.OwnedJournal(JournalFile(order["journal"]), "r"), along=lambda: renewed.append(1)
+        _command_entry.OwnedJournal(JournalFile(order["journal"]), "r"), along=lambda: renewed.append(1)
     )
     contact._renew()
     assert contact.is_lost()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One step of a drain on its host: look, write it down, do it, write it down. One call, so one round trip.
+"""One step, carried out and written into the journal.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -11,18 +11,6 @@ import os
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import CONFIRMED
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import health as _health
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_command as _kind_command
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_connections as _kind_connections
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_haproxy as _kind_haproxy
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_log as _kind_log
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_nginx as _kind_nginx
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_patroni as _kind_patroni
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_probe_file as _kind_probe_file
-from ansible_collections.maintenance.azure.plugins.module_utils._drain import kind_services as _kind_services
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.names import bad_name
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.records import RecordFile
 from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
@@ -33,6 +21,17 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import StepLock
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import health as _health
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_command as _kind_command
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_connections as _kind_connections
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_haproxy as _kind_haproxy
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_log as _kind_log
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_nginx as _kind_nginx
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_patroni as _kind_patroni
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_probe_file as _kind_probe_file
+from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_services as _kind_services
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError, bad_name
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
 
 KINDS = {
     "checkpoint": _kind_command.Checkpoint,

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `load_balancer` by a `down` in an nginx upstream.
+"""The step kind nginx.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
 
 # A `server` directive that is not in a comment; its last word decides.
 DIRECTIVE = re.compile(

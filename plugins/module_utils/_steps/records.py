@@ -1,10 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records of what was done on this machine for another host: kept where the deed was done.
-
-A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
-the disk of the host that was drained, and that host can't forge it.
+"""Records on other machines, such as load balancers, of what was done for a host.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -13,9 +10,12 @@ import hashlib
 import json
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import KeptFile
+from ansible_collections.maintenance.azure.plugins.module_utils._host.files import LARGEST_FILE, KeptFile
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import utc_now
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+
+# A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
+# the disk of the host that was drained, and that host can't forge it.
 
 VERSION = 1
 
@@ -114,3 +114,35 @@ def understood(text):
 
 def _expanded(path):
     return os.path.expanduser(os.path.expandvars(path))
+
+
+TOLD = ("host", "vm", "events", "run_id", "at")
+
+
+def carried_out(request, check_mode):
+    """The result of the module for its options; check mode makes no difference, as nothing is changed."""
+    folder = os.path.expanduser(os.path.expandvars(request["folder"]))
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    except FileNotFoundError:
+        names = []
+    except OSError as error:
+        message = "The folder with the records, %s, can't be read: %s" % (folder, error.strerror)
+        return {"failed": True, "changed": False, "msg": message}
+    records, unreadable = [], []
+    for name in names:
+        path = os.path.join(folder, name)
+        kept = _kept(path)
+        if kept is None:
+            unreadable.append(path)
+        else:
+            records.append(dict({key: kept[key] for key in TOLD}, types=types_of(kept), path=path))
+    return {"changed": False, "records": records, "unreadable": unreadable}
+
+
+def _kept(path):
+    try:
+        with open(path, "rb") as record_file:
+            return understood(record_file.read(LARGEST_FILE))
+    except OSError:
+        return None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `load_balancer` by HAProxy's admin socket.
+"""The step kind haproxy.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -9,7 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import errno
 import socket
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, in_seconds
 
 # Bits of srv_admin_state, from HAProxy's management guide.
 MAINTENANCE_BITS = 0x01 | 0x02 | 0x04 | 0x20 | 0x40

@@ -1,21 +1,22 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is a restored host healthy? Each check is asked again until it says yes or its time is over.
+"""Health checks of a host that returns to service.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import socket
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import (
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import (
     Machine,
     StepError,
+    WebError,
     in_seconds,
+    request,
     said,
     words_of,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.web import WebError, request
 
 # One asking is given this much even where the time for all askings is short.
 SECONDS_PER_ASKING = 10

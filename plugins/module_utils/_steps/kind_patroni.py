@@ -1,15 +1,19 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `failover` by Patroni: another member becomes the leader.
+"""The step kind patroni.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import json
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.web import WebError, request
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import (
+    StepError,
+    WebError,
+    in_seconds,
+    request,
+)
 
 LEADERS = ("leader", "master", "primary", "standby_leader")
 

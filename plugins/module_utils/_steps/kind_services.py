@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `services`: stop systemd units, and start those again that were running.
+"""The step kind services.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, said
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, said
 
 RUNNING = ("active", "activating", "reloading", "refreshing")
 

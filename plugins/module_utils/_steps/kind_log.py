@@ -1,14 +1,14 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `log`: tell the host's log, and perhaps a webhook.
+"""The step kind log.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import syslog
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.web import WebError, request
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import WebError, request
 
 PRIORITIES = {
     "debug": syslog.LOG_DEBUG,

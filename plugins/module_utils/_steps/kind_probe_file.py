@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain step `load_balancer` by the file that a health probe asks for.
+"""The step kind probe_file.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
 
 LARGEST_FILE = 64 * 1024
 

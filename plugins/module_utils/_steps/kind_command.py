@@ -1,14 +1,14 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain steps that run commands: `command`, `checkpoint`, and `failover` by a command.
+"""The step kinds command, checkpoint and failover.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError, in_seconds, words_of
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, in_seconds, words_of
 
 
 def look(host, arguments):

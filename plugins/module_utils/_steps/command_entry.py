@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module _drain_step does: one step of a drain or a restore, as the controller half orders it.
+"""The host command that drains a host and returns it to service, step by step.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -10,8 +10,6 @@ import contextlib
 import time
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import newly_confirmed, with_confirmed
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.host import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._drain.step_runner import StepRunner, Unhealthy
 from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
 from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
@@ -19,6 +17,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host import run
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalError, begun, utc_now
 from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import StepRunner, Unhealthy
 
 
 def carried_out(order, check_mode, here=HERE):
