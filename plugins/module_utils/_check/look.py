@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is on this machine that a run needs, or that an earlier one left behind. Nothing is changed.
+"""The host command that checks a host: files, programs, and the way to the metadata service.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -16,6 +16,8 @@ import shutil
 import stat
 import time
 
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import expanded
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal_command import (
     carried_out as journal_order,
@@ -122,3 +124,94 @@ def _user():
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return "user id %d" % os.geteuid()
+
+
+# From the end of one request to the next: three of them take more than a second, wherever it begins.
+SECONDS_BETWEEN = 0.6
+SECONDS_FOR_A_QUESTION = 15
+LARGEST_BODY = 256 * 1024
+# What the controller is told of the headers.
+TOLD_HEADERS = ("date", "server", "content-type", "location")
+
+
+class Pace:
+    """Lets so much time pass between the end of one request and the next."""
+
+    def __init__(self, clock=time.monotonic, sleep=time.sleep):
+        self.clock = clock
+        self.sleep = sleep
+        self.ended = None
+
+    def wait(self):
+        if self.ended is not None:
+            left = self.ended + SECONDS_BETWEEN - self.clock()
+            if left > 0:
+                self.sleep(left)
+
+    def end(self):
+        self.ended = self.clock()
+
+
+class PacedTransport:
+    """What imds.py calls a transport, with the pace of all questions of this process."""
+
+    def __init__(self, endpoint, pace):
+        self.http = _http.HttpTransport(endpoint)
+        self.endpoint = endpoint
+        self.pace = pace
+
+    def send(self, method, target, body, headers, connect_seconds, seconds):
+        self.pace.wait()
+        try:
+            return self.http.send(method, target, body, headers, connect_seconds, seconds)
+        finally:
+            self.pace.end()
+
+
+def asked(request):
+    """A reading, with the patience of every other one; and what came to each question, once asked.
+
+    The reading is {answers}, or {failed, msg}. Questions are asked only where it was good.
+    """
+    pace = Pace()
+    begun = time.monotonic()
+    try:
+        reading = {"answers": _imds.read(request["reading"], lambda endpoint: PacedTransport(endpoint, pace))}
+    except _imds.ImdsError as error:
+        reading = {"failed": True, "msg": str(error)}
+    told = {"reading": reading, "reading_seconds": time.monotonic() - begun, "heard": {}}
+    if not reading.get("failed"):
+        transport = PacedTransport(reading["answers"]["endpoint"], pace)
+        for question in request.get("questions") or ():
+            told["heard"][question["name"]] = _heard(transport, question)
+    return told
+
+
+def _heard(transport, question):
+    headers = dict(question.get("headers") or {}, Connection="close")
+    transport.pace.wait()
+    begun = time.monotonic()
+    told = {"status": None, "headers": {}, "body": "", "problem": "", "at": time.time(), "seconds": 0.0}
+    try:
+        answer = transport.http.send(
+            "GET", question["target"], None, headers, _imds.SECONDS_PER_CONNECT, SECONDS_FOR_A_QUESTION
+        )
+        fields = {name: answer.headers[name] for name in TOLD_HEADERS if name in answer.headers}
+        body = answer.body[:LARGEST_BODY].decode("utf-8", "replace")
+        told.update(status=answer.status, headers=fields, body=body, at=answer.at)
+    except (_http.NotResolved, _http.NotAccepted, _http.Broken, _http.TimedOut, _http.TooLarge) as problem:
+        told["problem"] = "%s %s" % (type(problem).__name__, problem)
+    finally:
+        transport.pace.end()
+    told["seconds"] = time.monotonic() - begun
+    return told
+
+
+def carried_out(request, check_mode):
+    """The result of the module _host_check for its options. Check mode has nothing to leave out."""
+    result = {"changed": False}
+    if request.get("look") is not None:
+        result["look"] = looked_at(request["look"])
+    if request.get("ask") is not None:
+        result["ask"] = asked(request["ask"])
+    return result

@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.maintenance.azure.plugins.module_utils._check import host_check as _host_check
+from ansible_collections.maintenance.azure.plugins.module_utils._check import look as _look
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.shapes import HOST_CHECK
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence i
     notice_silence,
 )
 
-HOST_HALF = HostHalf("_host_check", _host_check, HOST_CHECK, private=False)
+HOST_HALF = HostHalf("_host_check", _look, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
 HAS_CURL = "--maintenance.azure has curl--"
 TOOLS = f"echo '{HERE}'; command -v curl >/dev/null && command -v od >/dev/null && echo '{HAS_CURL}'; true"

@@ -10,7 +10,7 @@ import os
 import subprocess
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._check import questions as _questions
+from ansible_collections.maintenance.azure.plugins.module_utils._check import look as _look
 from ansible_collections.maintenance.azure.plugins.module_utils._check.look import looked_at
 from helpers import ROOT
 from helpers.simulator_process import Simulator
@@ -19,7 +19,7 @@ from tools.pythons import find_pythons
 PLUGINS = ROOT / "plugins" / "module_utils"
 PROGRAM = """
 import json, sys
-from ansible_collections.maintenance.azure.plugins.module_utils._check.host_check import carried_out
+from ansible_collections.maintenance.azure.plugins.module_utils._check.look import carried_out
 print(json.dumps(carried_out(json.loads(sys.argv[1]), False)))
 """
 READING = {"api_version": "2020-07-01", "with_instance": True, "timeout": 20}
@@ -40,19 +40,19 @@ class Clock:
 
 def test_the_pace_counts_from_the_end_of_the_request_before():
     clock = Clock()
-    pace = _questions.Pace(clock, clock.sleep)
+    pace = _look.Pace(clock, clock.sleep)
     pace.wait()
     assert clock.slept == []
     clock.now = 5.0
     pace.end()
     pace.wait()
-    assert clock.slept == [pytest.approx(_questions.SECONDS_BETWEEN)]
+    assert clock.slept == [pytest.approx(_look.SECONDS_BETWEEN)]
     pace.end()
     clock.now += 10
     pace.wait()
     assert len(clock.slept) == 1
     # Three in a row take more than a second.
-    assert 2 * _questions.SECONDS_BETWEEN > 1
+    assert 2 * _look.SECONDS_BETWEEN > 1
 
 
 @pytest.mark.parametrize("version", [v for v in find_pythons() if int(v.split(".")[1]) >= 6])
@@ -96,7 +96,7 @@ def test_where_the_reading_fails_nothing_more_is_asked():
     with Simulator({"vms": [{"name": "web"}]}) as simulator:
         simulator.fault(kind="html")
         reading = {"endpoints": [simulator.endpoint("web")], **READING}
-        told = _questions.asked({"reading": reading, "questions": [{"name": "a", "target": "/metadata/versions"}]})
+        told = _look.asked({"reading": reading, "questions": [{"name": "a", "target": "/metadata/versions"}]})
         assert told["reading"]["failed"]
         assert told["heard"] == {}
         assert len(simulator.log()) == 1
@@ -107,7 +107,7 @@ def test_a_question_without_an_answer_is_told_and_the_next_is_asked():
         simulator.fault(kind="drop", path="versions", count=1)
         reading = {"endpoints": [simulator.endpoint("web")], **READING}
         question = {"target": "/metadata/versions", "headers": {"Metadata": "true"}}
-        told = _questions.asked(
+        told = _look.asked(
             {"reading": reading, "questions": [{"name": "first", **question}, {"name": "second", **question}]}
         )
         assert told["heard"]["first"]["status"] is None
