@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings 
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
 # What runs on a host by itself, without a controller.
-PACKAGES = ("_azure", "_host", "_steps", "_watch")
+PACKAGES = ("_azure", "_host", "_steps", "_watcher")
 
 
 class ActionModule(ActionBase):

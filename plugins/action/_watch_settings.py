@@ -10,7 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import BY_CHILD, BY_UNIT
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import BY_CHILD, BY_UNIT
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.resolved import resolved_steps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps

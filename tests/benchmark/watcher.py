@@ -39,11 +39,11 @@ WITHOUT_PAUSES = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import read_settings
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import read_settings
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Watch
 settings = read_settings(sys.argv[2])
 reader = Reader([SocketTransport(settings["endpoint"], keep=True)], settings["api_version"], "a")
 watch = Watch(settings, reader, Notices(dict(settings, notify=[]), sys.argv[2], ""), ReflexStarter(settings, ""))

@@ -12,7 +12,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.notify import signature
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     BadReading,
     canonical_id,

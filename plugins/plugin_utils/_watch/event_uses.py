@@ -16,7 +16,7 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
 import jinja2
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import KEYS
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import KEYS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.filled_in import with_texts
 from jinja2 import nodes
 

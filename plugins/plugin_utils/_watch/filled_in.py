@@ -14,7 +14,7 @@ import re
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import KEYS, MARK, MARK_SIGN, filled
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import KEYS, MARK, MARK_SIGN, filled
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch
 

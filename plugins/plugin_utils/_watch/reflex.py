@@ -9,8 +9,12 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import ACTIONS
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import FLAGS, TELL, digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
+    ACTIONS,
+    FLAGS,
+    TELL,
+    digest_of_steps,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
     DONE_BY_TASKS,
     Spec,

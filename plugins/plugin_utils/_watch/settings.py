@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import bad_web_address
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import SHORTEST_INTERVAL
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import SHORTEST_INTERVAL
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
 METRICS = "azure_maintenance.prom"

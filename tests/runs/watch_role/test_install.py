@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalFile, begun
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import VERSION
 from helpers import ROOT
 from helpers.ansible_run import inventory, play, run
 from helpers.simulator_process import Simulator

@@ -28,13 +28,10 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import kept_steps as _kept_steps
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import run_mark as _run_mark
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import NO_RUN, RunMark
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import Reader
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark, digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, told_mark
 from helpers.waiting import PATIENCE
 
@@ -60,28 +57,28 @@ def a_good_mark():
 
 def test_a_mark_that_is_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "run.json")
-    assert in_time(lambda: _run_mark.read_run_mark(str(tmp_path / "run.json"))) == NO_RUN
+    assert in_time(lambda: _protocol.read_run_mark(str(tmp_path / "run.json"))) == NO_RUN
 
 
 def test_a_mark_that_is_a_link_is_none(tmp_path):
     (tmp_path / "elsewhere").write_text(a_good_mark())
     (tmp_path / "run.json").symlink_to(tmp_path / "elsewhere")
-    assert _run_mark.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
+    assert _protocol.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
 
 
 @pytest.mark.parametrize("content", ["[" * 9999, '{"until": NaN}', '{"until": -Infinity}', "\ud800", "{}" * 20000])
 def test_a_mark_that_is_damaged_on_purpose_is_none(tmp_path, content):
     (tmp_path / "run.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    assert _run_mark.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
+    assert _protocol.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
 
 
 @needs_root
 def test_only_root_can_say_that_a_run_is_there(tmp_path):
     mark = tmp_path / "run.json"
     mark.write_text(a_good_mark())
-    assert _run_mark.read_run_mark(str(mark)) == RunMark(True, True)
+    assert _protocol.read_run_mark(str(mark)) == RunMark(True, True)
     os.chown(mark, SOMEBODY, SOMEBODY)
-    assert _run_mark.read_run_mark(str(mark)) == NO_RUN
+    assert _protocol.read_run_mark(str(mark)) == NO_RUN
 
 
 @pytest.mark.parametrize("kind", ["link", "dead link", "pipe", "file"])
@@ -148,7 +145,7 @@ class Host:
         self.folder, self.said = folder, []
         given = {"name": "web-0", "status_file": str(folder / "status.json"), "journal": str(folder / "journal.json")}
         rules = {"reflex": [{"action": "drain"}], "steps": []}
-        settings = {**_settings.DEFAULTS, **_settings.REFLEX_DEFAULTS, **given, **rules, **more}
+        settings = {**_protocol.DEFAULTS, **_protocol.REFLEX_DEFAULTS, **given, **rules, **more}
         reader = Reader([SocketTransport(simulator.endpoint("web-0"), keep=False)], "2020-07-01", "web-0")
         self.reflexes = _reflex.Reflexes(settings, reader, self.said.append)
 
@@ -182,7 +179,7 @@ def test_news_without_end_do_not_make_it_ask_without_end(host, simulator, monkey
             assert time.monotonic() - began < PATIENCE
             time.sleep(0.05)
         # Each comes a quarter of a second after the one before, whatever is told.
-        assert time.monotonic() - began >= 5 * _settings.SHORTEST_INTERVAL
+        assert time.monotonic() - began >= 5 * _protocol.SHORTEST_INTERVAL
     finally:
         over.set()
     worker.join(PATIENCE)
@@ -276,9 +273,9 @@ def test_a_list_of_steps_is_what_its_digest_says_or_none(tmp_path, content):
     steps = [{"number": 1, "kind": "command", "arguments": {"drain": ["true"]}}]
     path = tmp_path / f"{digest_of_steps(steps)}.json"
     path.write_text(json.dumps(steps, indent=1))
-    assert _kept_steps.kept_steps(str(tmp_path), digest_of_steps(steps)) == steps
+    assert _reflex.kept_steps(str(tmp_path), digest_of_steps(steps)) == steps
     path.write_text(content)
-    assert _kept_steps.kept_steps(str(tmp_path), digest_of_steps(steps)) is None
+    assert _reflex.kept_steps(str(tmp_path), digest_of_steps(steps)) is None
 
 
 # The mark of a run: left by a shell or by Python, and how long it counts.
@@ -303,10 +300,10 @@ def test_a_mark_holds_for_ninety_seconds_and_is_remembered_for_half_an_hour(tmp_
         assert json.loads(path.read_text())["run_id"] == run_id
     assert sorted(one.name for one in tmp_path.iterdir()) == ["run.json"]
     now = time.time()
-    assert _run_mark.read_run_mark(str(path), now) == RunMark(True, True)
-    assert _run_mark.read_run_mark(str(path), now + 85) == RunMark(True, True)
-    assert _run_mark.read_run_mark(str(path), now + 95) == RunMark(False, True)
-    assert _run_mark.read_run_mark(str(path), now + 95 + 30 * 60) == NO_RUN
+    assert _protocol.read_run_mark(str(path), now) == RunMark(True, True)
+    assert _protocol.read_run_mark(str(path), now + 85) == RunMark(True, True)
+    assert _protocol.read_run_mark(str(path), now + 95) == RunMark(False, True)
+    assert _protocol.read_run_mark(str(path), now + 95 + 30 * 60) == NO_RUN
 
 
 @pytest.mark.parametrize("leave", [mark_by_shell, mark_by_python])
@@ -330,11 +327,11 @@ def test_no_mark_holds_longer_whatever_it_says(tmp_path):
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"run_id": "r", "until": 9e12}))
     now = time.time()
-    assert _run_mark.read_run_mark(str(path), now).holds
-    assert not _run_mark.read_run_mark(str(path), now + 100).holds
+    assert _protocol.read_run_mark(str(path), now).holds
+    assert not _protocol.read_run_mark(str(path), now + 100).holds
     os.utime(path, (now + 9e6, now + 9e6))
-    assert _run_mark.ended_for(str(path), now) == -SECONDS_OF_A_MARK
-    assert not _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1).holds
+    assert _protocol.ended_for(str(path), now) == -SECONDS_OF_A_MARK
+    assert not _protocol.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1).holds
 
 
 @pytest.mark.parametrize("leave", [mark_by_shell, mark_by_python])
@@ -344,19 +341,19 @@ def test_a_clock_that_is_set_back_makes_no_mark_hold_longer(tmp_path, leave, bac
     leave(path, "r")
     # The first look after that, and what counts from there.
     now = time.time() - back
-    assert _run_mark.read_run_mark(str(path), now) == RunMark(True, True)
-    assert _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK - 1) == RunMark(True, True)
-    assert _run_mark.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1) == RunMark(False, True)
+    assert _protocol.read_run_mark(str(path), now) == RunMark(True, True)
+    assert _protocol.read_run_mark(str(path), now + SECONDS_OF_A_MARK - 1) == RunMark(True, True)
+    assert _protocol.read_run_mark(str(path), now + SECONDS_OF_A_MARK + 1) == RunMark(False, True)
     # One that is renewed by the new clock is one like any other.
     path.write_text(json.dumps({"run_id": "r", "until": now + 290}))
     os.utime(path, (now + 200, now + 200))
-    assert _run_mark.read_run_mark(str(path), now + 201).holds
+    assert _protocol.read_run_mark(str(path), now + 201).holds
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"until": "x"}', '{"until": true}', '{"run_id": "r"}'])
 def test_one_that_is_damaged_is_none(tmp_path, content):
     (tmp_path / "run.json").write_text(content)
-    assert _run_mark.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
+    assert _protocol.read_run_mark(str(tmp_path / "run.json")) == NO_RUN
 
 
 def told_by_shell(path, run_id, **more):

@@ -17,9 +17,8 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import LARGEST_BODY
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import notices as _notices
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import send_notice as _send_notice
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import tls_transport as _tls_transport
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import children as _children
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import notify as _notify
 from helpers.simulator_process import Simulator
 from helpers.waiting import PATIENCE, wait_until
 from helpers.watcher_process import Watcher
@@ -150,10 +149,10 @@ def test_one_that_fails_is_sent_again_with_a_new_signature_and_what_is_newest(tm
 def test_the_status_decides_also_of_an_answer_that_never_ends(status, is_told):
     address = {"url": Receiver([status], says=LARGEST_BODY + 1).url}
     if is_told:
-        _send_notice.send(address, "web-0", "{}", time.time())
+        _notify.send(address, "web-0", "{}", time.time())
     else:
-        with pytest.raises(_send_notice.NotTold, match=f"it answered {status}"):
-            _send_notice.send(address, "web-0", "{}", time.time())
+        with pytest.raises(_notify.NotTold, match=f"it answered {status}"):
+            _notify.send(address, "web-0", "{}", time.time())
 
 
 def test_a_run_at_work_is_told_until_its_mark_lapses(tmp_path):
@@ -210,12 +209,12 @@ def by_the_system(certificate, monkeypatch):
     def send(folder, bundle):
         if bundle:
             # What OpenSSL has for its default is built into it; this stands for it.
-            monkeypatch.setattr(_tls_transport, "folder_by_hash", lambda: str(folder))
+            monkeypatch.setattr(_notify, "folder_by_hash", lambda: str(folder))
             monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
         else:
             monkeypatch.delenv("SSL_CERT_FILE", raising=False)
             monkeypatch.setenv("SSL_CERT_DIR", str(folder))
-        _send_notice.send({"url": receiver.url}, "web-0", "{}", time.time())
+        _notify.send({"url": receiver.url}, "web-0", "{}", time.time())
         return receiver.got
 
     return send
@@ -241,11 +240,11 @@ def test_a_folder_that_is_not_kept_by_hash_is_not_relied_on(tmp_path, monkeypatc
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     (tmp_path / "own-ca.pem").touch()
-    assert _tls_transport.folder_by_hash() is None
+    assert _notify.folder_by_hash() is None
     (tmp_path / "0a1b2c3d.0").touch()
-    assert _tls_transport.folder_by_hash() == str(tmp_path)
+    assert _notify.folder_by_hash() == str(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own-ca.pem"))
-    assert _tls_transport.folder_by_hash() is None
+    assert _notify.folder_by_hash() is None
 
 
 class PlayedChild:
@@ -274,7 +273,7 @@ def test_one_at_a_time_and_what_was_news_is_told(history):
         return started[-1]
 
     settings = {"notify": [{"url": "http://x"}], "heartbeat": 10}
-    notices = _notices.Notices(settings, "/c", "/p", lambda: now[0], start)
+    notices = _children.Notices(settings, "/c", "/p", lambda: now[0], start)
     running, untold, last_end = None, False, 0.0
     for seconds, is_new, end in history:
         now[0] += seconds
@@ -305,7 +304,7 @@ def test_where_no_process_can_be_made_it_is_tried_again_later():
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     settings = {"notify": [{"url": "http://x"}, {"url": "http://y"}], "heartbeat": 10}
-    notices = _notices.Notices(settings, "/c", "/p", lambda: now[0], start)
+    notices = _children.Notices(settings, "/c", "/p", lambda: now[0], start)
     notices.go_on(True)
     assert tried == ["changed"] * 2
     now[0] += 11
@@ -316,11 +315,11 @@ def test_where_no_process_can_be_made_it_is_tried_again_later():
 def test_no_child_lives_for_ever():
     now, started = [0.0], []
     settings = {"notify": [{"url": "http://x"}], "heartbeat": 10}
-    notices = _notices.Notices(
+    notices = _children.Notices(
         settings, "/c", "/p", lambda: now[0], lambda command: started.append(PlayedChild(command)) or started[-1]
     )
     notices.go_on(True)
-    now[0] = _notices.LONGEST_CHILD
+    now[0] = _children.LONGEST_CHILD
     notices.go_on(False)
     assert not started[0].was_killed
     now[0] += 1

@@ -12,11 +12,10 @@ import time
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL, USUAL_CALL, Reader
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import watch as _watch
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices, ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import LONGEST_CALL, USUAL_CALL, Reader
 from helpers.simulator_process import Simulator
 
 # How often the watcher asks and writes, by a clock that the test moves, against the real simulator.
@@ -34,7 +33,7 @@ class Pace:
         self.sleeps, self.naps = [], {}
         self.status_file = folder / "status.json"
         given = {"name": "h", "status_file": str(self.status_file), "journal": str(folder / "journal.json")}
-        settings = dict(_settings.DEFAULTS, **given)
+        settings = dict(_protocol.DEFAULTS, **given)
         reader = Reader([SocketTransport(simulator.endpoint("web-0"))], "2020-07-01", "web-0", lambda: self.now)
         notices, reflexes = Notices(settings, "", "", lambda: self.now), ReflexStarter(settings, "")
         self.watch = _watch.Watch(settings, reader, notices, reflexes, lambda: self.now, self.sleep)
@@ -173,7 +172,7 @@ class World:
         self.written, self.notices, self.seen = [], [], None
         given = {"name": "h", "status_file": str(folder / "status.json"), "journal": str(folder / "journal.json")}
         notify = [{"url": "http://127.0.0.1:1/"}]
-        settings = {**_settings.DEFAULTS, **given, "heartbeat": HEARTBEAT, "notify": notify}
+        settings = {**_protocol.DEFAULTS, **given, "heartbeat": HEARTBEAT, "notify": notify}
 
         def clock():
             return service.now

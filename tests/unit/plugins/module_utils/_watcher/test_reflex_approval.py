@@ -13,8 +13,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure import im
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import parse_document
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import all_drained, begun, utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import deeds as _deeds
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.deeds import Deeds, NotDone
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.reflex import Deeds, NotDone
 
 OURS = "watcher of h0"
 
@@ -67,7 +67,7 @@ class Host:
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     found = Host(tmp_path)
-    monkeypatch.setattr(_deeds, "SocketTransport", lambda _endpoint: found)
+    monkeypatch.setattr(_reflex, "SocketTransport", lambda _endpoint: found)
     monkeypatch.setattr(_imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
     return found
 

@@ -12,34 +12,30 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.decide import (
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
     ACTIONS,
-    NO_RUN,
-    SECONDS_TO_COME_BACK,
-    RunMark,
-    approvable_events,
-    decide_reflex,
-    may_be_approved,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.next_deed import (
     APPROVE,
     DRAIN,
-    RETURN,
-    SECONDS_GONE,
-    TAKE_BACK,
-    WAIT,
-    Situation,
-    next_deed,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import (
     FLAGS,
     MARK,
+    NO_RUN,
+    RETURN,
+    SECONDS_GONE,
+    SECONDS_TO_COME_BACK,
+    TAKE_BACK,
     TELL,
+    WAIT,
+    RunMark,
+    Sightings,
+    Situation,
+    approvable_events,
+    decide_reflex,
     filled_in,
     is_same_step,
+    may_be_approved,
+    next_deed,
     to_do,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.sightings import Sightings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.reflex import reacts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

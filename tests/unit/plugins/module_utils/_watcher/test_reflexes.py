@@ -21,12 +21,15 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
     utc_now,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.next_deed import SECONDS_GONE
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import (
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import (
     SECONDS_BETWEEN_REMINDERS,
     ReflexStarter,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_steps import MARK, digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
+    MARK,
+    SECONDS_GONE,
+    digest_of_steps,
+)
 from helpers.simulator_process import Simulator
 from helpers.waiting import PATIENCE, wait_until
 from helpers.watcher_process import Watcher

@@ -22,11 +22,14 @@ import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import settings as _settings
-from ansible_collections.maintenance.azure.plugins.module_utils._watch import watch as _watch
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.metrics import metrics_text
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL, Reader
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.version import VERSION
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher import watch as _watch
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import (
+    LONGEST_CALL,
+    VERSION,
+    Reader,
+    metrics_text,
+)
 from helpers.network import free_port
 from helpers.simulator_process import Simulator, ask
 from helpers.waiting import PATIENCE, wait_until
@@ -319,7 +322,7 @@ def service():
 @pytest.fixture
 def watch(tmp_path, service):
     given = {"name": "h", "status_file": str(tmp_path / "status.json"), "journal": str(tmp_path / "journal.json")}
-    settings = {**_settings.DEFAULTS, **given, "metrics_file": str(tmp_path / "azure.prom")}
+    settings = {**_protocol.DEFAULTS, **given, "metrics_file": str(tmp_path / "azure.prom")}
     transport = SocketTransport(f"http://127.0.0.1:{service.listener.getsockname()[1]}")
     found = _watch.Watch(settings, Reader([transport], "2020-07-01", "web-0"), Others(), Others())
     found.look()

@@ -1,13 +1,18 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Send one notice: the status as it is now, signed, to one address. A process of its own, which ends after one try.
+"""Signed notices to webhooks.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import hashlib
+import hmac
 import json
+import os
+import re
 import signal
+import ssl
 import time
 from urllib.parse import urlsplit
 
@@ -21,8 +26,63 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.http impo
     TooLarge,
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.run_mark import ended_for
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.signature import signature
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import ended_for
+
+
+def signature(secret, at, name, body):
+    """The HMAC-SHA256 over time, host and body (bytes), with dots between them."""
+    signed = ("%d.%s." % (at, name)).encode("utf-8") + body
+    return hmac.new(secret.encode("utf-8"), signed, hashlib.sha256).hexdigest()
+
+
+# How OpenSSL finds the certificate of one CA without reading those of all others.
+_HASHED_NAME = re.compile(r"[0-9a-f]{8}\.[0-9]+")
+
+
+class _NotTrusted(NotAccepted):
+    """None of the CAs that were looked at vouches for the receiver."""
+
+
+class TlsTransport(SocketTransport):
+    USUAL_PORT = 443
+
+    def __init__(self, endpoint, ca_file=None):
+        super(TlsTransport, self).__init__(endpoint)
+        self.ca_file = ca_file
+
+    def _connected(self, connect_seconds):
+        folder = None if self.ca_file else folder_by_hash()
+        if folder:
+            # The system's bundle takes 25 ms to read; in its folder OpenSSL looks for the one CA that is needed.
+            try:
+                return self._secured(connect_seconds, capath=folder)
+            except _NotTrusted:
+                # It may be in the bundle all the same.
+                pass
+        return self._secured(connect_seconds, cafile=self.ca_file)
+
+    def _secured(self, connect_seconds, **trusted):
+        connection = super(TlsTransport, self)._connected(connect_seconds)
+        try:
+            context = ssl.create_default_context(**trusted)
+            return context.wrap_socket(connection, server_hostname=self.host)
+        except (OSError, ValueError) as error:
+            connection.close()
+            is_about_trust = getattr(error, "reason", None) == "CERTIFICATE_VERIFY_FAILED"
+            problem = _NotTrusted if is_about_trust else NotAccepted
+            raise problem("TLS: %s" % (getattr(error, "strerror", None) or error)) from None
+
+
+def folder_by_hash():
+    """The system's folder of CAs, if one of them can be found there by itself. None where a file was named for all."""
+    paths = ssl.get_default_verify_paths()
+    if os.environ.get(paths.openssl_cafile_env) or not paths.capath:
+        return None
+    try:
+        return paths.capath if any(map(_HASHED_NAME.fullmatch, os.listdir(paths.capath))) else None
+    except OSError:
+        return None
+
 
 SECONDS = 10
 
@@ -72,7 +132,6 @@ def _transport(parts, ca_file):
     if parts.scheme == "http":
         return SocketTransport("http://%s:%d" % (host, parts.port or 80))
     # It costs 20 ms, which an address without TLS need not pay.
-    from ansible_collections.maintenance.azure.plugins.module_utils._watch.tls_transport import TlsTransport
 
     return TlsTransport("https://%s:%d" % (host, parts.port or 443), ca_file)
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of the watcher: `watch --config FILE`, in the foreground until it is told to end.
+"""The program of the watcher.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -11,15 +11,19 @@ import signal
 import sys
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT, SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.notices import Notices
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reader import LONGEST_CALL, USUAL_CALL, Reader
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.reflex_starter import ReflexStarter
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.settings import (
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices, ReflexStarter
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import (
     BadSettings,
     read_reflex_settings,
     read_settings,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._watch.watch import Watch, say
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import (
+    LONGEST_CALL,
+    USUAL_CALL,
+    Reader,
+    Watch,
+    say,
+)
 
 USAGE = "Usage: watch --config FILE [--check]"
 
@@ -28,7 +32,7 @@ def main(words):
     """The exit code. `--check` only says whether the file can be used."""
     if words[:1] == ["--notify"]:
         # A child of the watcher's own.
-        from ansible_collections.maintenance.azure.plugins.module_utils._watch.send_notice import main as tell
+        from ansible_collections.maintenance.azure.plugins.module_utils._watcher.notify import main as tell
 
         return tell(read_settings(words[1]), int(words[2]), words[3], int(words[4]), say)
     if words[:1] in (["--reflex"], ["--return"]):
@@ -52,7 +56,7 @@ def main(words):
 
 def _react(path, only_return):
     """A process of its own: the reflexes, or only what undoes what they have done, right now."""
-    from ansible_collections.maintenance.azure.plugins.module_utils._watch import reflex as _reflex
+    from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
 
     code = _reflex.AGAIN
     while code == _reflex.AGAIN:

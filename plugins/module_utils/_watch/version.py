@@ -1,6 +1,0 @@
-# Copyright: (c) 2026, maintenance.azure contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""Which version of the program this is, for its status. The same as the collection's, a test says so."""
-
-VERSION = "0.1.0"
