@@ -11,8 +11,11 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import write_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    NOT_ORDERED,
+    OwnVariables,
+    in_one_sentence,
+)
 
 
 class ActionModule(ActionBase):

@@ -11,9 +11,12 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.approve_action import ApproveAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    NOT_ORDERED,
+    OwnVariables,
+    in_one_sentence,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
 
 # In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
 SECONDS = 45.0

@@ -15,14 +15,17 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import take_marks_back
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    NOT_ORDERED,
+    OwnVariables,
+    in_one_sentence,
+    plain,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
     seconds_of_a_reading,
     seconds_to_connect,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 # Registered by _approve_send.
 SENT = "__approve_sent"

@@ -22,13 +22,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
     summary_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.hidden import Hidden
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_fleet_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, RehearsalSettings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_fleet_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # What check_host has registered.
 RESULT = "__check_host"

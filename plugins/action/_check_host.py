@@ -23,20 +23,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.hidden import Hidden
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine import HOST_HALF, MachineAction, NoWay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_host_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps_of_host import steps_of_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_journal_folder, about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_host_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of, status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 TAKES_PYTHON = "Install python3 on the host"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")

@@ -9,9 +9,9 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_keepers_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_keepers_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
     SIGNS_OF_WINDOWS,
     lease_groups,

@@ -11,10 +11,9 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine import MachineAction, NoWay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.options import check_machine_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_way
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_machine_options
 
 
 class ActionModule(MachineAction):

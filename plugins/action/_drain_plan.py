@@ -17,19 +17,22 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import fence_options, service_to_ask
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    NOT_ORDERED,
+    OwnVariables,
+    in_one_sentence,
+    plain,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.host_plan import HostPlan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.reading_of_drain import reading_of_drain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import NOT_ORDERED, OwnVariables
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),

@@ -12,9 +12,13 @@ from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warnings_about
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    OwnVariables,
+    in_one_sentence,
+    plain,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import state_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
@@ -33,8 +37,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence i
     seconds_of_a_reading,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told_in_a_roll
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import state_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
 SETTINGS = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version", "journal": "drain_journal"}
 MARKED_BESIDE = {"status_file": "watch_status_file"}

@@ -10,7 +10,7 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import records as _records
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 

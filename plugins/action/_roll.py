@@ -21,6 +21,8 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import marks_name_only
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames, known_vms
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
     Cluster,
     RecordsPlace,
@@ -28,11 +30,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places im
     places_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import DRAIN, last_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
@@ -66,7 +65,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import goes_on, left_of_the_batch
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 DEEDS = (
     "begin",

@@ -11,8 +11,8 @@ import typing as t
 from pathlib import Path
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.options import watch_program_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import watch_program_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import program_parts
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"

@@ -15,11 +15,10 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names, needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import report_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import report_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
     REPORT_TEXTS,
     REPORT_VARIABLES,

@@ -11,16 +11,20 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    RunHasEnded,
+    in_one_sentence,
+    is_dead,
+    this_run,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Unexpected, list_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import is_of_windows, windows_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import NOTHING, READ, RENEW, TAKE
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import lease_options
 
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0

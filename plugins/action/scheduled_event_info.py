@@ -15,15 +15,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     select,
     warnings_about,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    BadQuery,
+    compile_query,
+    in_one_sentence,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import info_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import (
     NAME_NOT_TOLD,
     HostFailed,
     ServiceAction,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import info_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
 
 class ActionModule(ServiceAction):

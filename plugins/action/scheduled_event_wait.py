@@ -9,8 +9,8 @@ import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import wait_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
 
 
 class ActionModule(WaitAction):

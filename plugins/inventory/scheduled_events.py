@@ -203,7 +203,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import cache_loader
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.guard import guard
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery, compile_query, guard
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
@@ -222,7 +222,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sourc
     read_facts,
     read_files,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):

@@ -19,8 +19,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     with_told_scopes,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
 
 _FILE = "maintenance_vms.json"
 

@@ -31,8 +31,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim, InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import (
     LAST_READING,
@@ -45,11 +47,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
     Unanswered,
     Unreachable,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
 
 
 class ApproveAction(WaitAction):

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables
 
 SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
 

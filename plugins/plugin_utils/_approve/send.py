@@ -22,13 +22,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
     RefusedByHost,
     Service,
     Unanswered,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
 SECONDS_TO_SETTLE = 10

@@ -17,6 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     names_host,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of, wrapped
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
     Service,
@@ -24,7 +25,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
     Unanswered,
     Unreachable,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, some_of, wrapped
 
 # Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
 FIRST_PAUSE = 1.0

@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars, collect_events, events_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, seconds_of, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
 _MOST = 8

@@ -30,7 +30,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
     whole_number,
     without_underscore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time, seconds_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, seconds_of
 
 __all__ = (
     "JUDGED_BY",

@@ -24,7 +24,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     false_claims,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, scope_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # An event as `maintenance_status` has it.

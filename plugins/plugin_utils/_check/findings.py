@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import Scrubber
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, printable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, printable
 
 AREAS = ("way", "service", "state", "plan", "facts")
 # From harmless to not.

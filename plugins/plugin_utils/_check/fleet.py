@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
     THE_REST,
     Place,
     group_hosts,
     warning_about,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural, some_of
 
 Variables: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import span
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import TYPE_SINCE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import (
     BadPolicy,
     Rule,
     read_policy,
     ruling_on,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
 
 _DURATIONS = ("shorter_than", "longer_than")
 _DUES = ("due_within", "due_after")

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import at_least
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural
 
 NOTICE = 900
 # Doubts that a host is the VM that it says it is, whatever the others say.

@@ -19,9 +19,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import domain_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words
 
 # Longer than that, and it was being switched on, or something is wrong with it.
 SLOW_READING = 5.0

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import is_watcher
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
 
 # After so long without a new status, a watcher is silent: as the event source has it.
 SILENT_AFTER = 90

@@ -24,6 +24,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs imp
     nodes_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Arguments, Step
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
@@ -31,7 +32,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps imp
     checked_health,
     checked_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
 
 # Since ansible-core 2.19 that is said of a file where it is read.

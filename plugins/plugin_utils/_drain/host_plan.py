@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.changed_list import no_longer_meant
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, identity_of, numbered
@@ -55,7 +56,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     work_to_restore,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
 
 @dataclasses.dataclass

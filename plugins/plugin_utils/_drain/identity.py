@@ -12,8 +12,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import SPECS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable
 
 Identity: t.TypeAlias = dict[str, t.Any]
 

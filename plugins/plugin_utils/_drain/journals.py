@@ -11,7 +11,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf

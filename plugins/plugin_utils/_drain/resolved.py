@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from ansible.errors import AnsibleError
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
 
 
 def resolved_steps(templar: t.Any, task_vars: Mapping[str, t.Any], event: Mapping[str, t.Any]) -> t.Any:

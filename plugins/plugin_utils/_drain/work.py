@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, numbered
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step, leaves_nothing
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
 StepData: t.TypeAlias = dict[str, t.Any]
 # Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine

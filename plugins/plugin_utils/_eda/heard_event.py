@@ -10,9 +10,9 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardHost, Now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import PENDING, STARTED
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
 _Known = dict[str, t.Any]
 _STATUS = {PENDING: "Scheduled", STARTED: "Started"}

@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     canonical_id,
     known_of_status,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 
 # It stands in the log, in --limit, and in the names of groups.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -16,6 +16,7 @@ import typing as t
 import uuid
 from collections.abc import Mapping
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.arguments import (
     BadArguments,
     SourceArguments,
@@ -29,7 +30,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits impo
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.server import Server
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.state_file import StateFile
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable
 
 # `lock`, by which a group has one run at a time, came with it.
 OLDEST_RULEBOOK = (1, 2, 0)

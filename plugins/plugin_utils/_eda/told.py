@@ -13,7 +13,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 
 PENDING, STARTED, OVER, SILENT, BACK = "pending", "started", "over", "silent", "back"
 NOTHING_HEARD, CLOCK = "nothing heard", "clock"

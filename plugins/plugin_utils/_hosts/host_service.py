@@ -11,6 +11,7 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, approval_body
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,
@@ -33,7 +34,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence i
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
 
 
 class HostService:

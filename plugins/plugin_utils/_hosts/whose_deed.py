@@ -10,8 +10,11 @@ from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._host.audit import DEFAULT_FILE
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
-from ansible_collections.maintenance.azure.plugins.plugin_utils._own_variables import OwnVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._user import controller_name, user_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
+    OwnVariables,
+    controller_name,
+    user_name,
+)
 
 
 def whose_deed(own: OwnVariables, run_id: str) -> dict[str, t.Any]:

@@ -24,6 +24,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     false_claims,
     known_vms,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts_by_name import HostsByName
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.knowledge import Knowledge, VmWithoutHost
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.new_hosts import new_hosts
@@ -42,7 +43,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.why_u
     some,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable
 
 
 def make_overlay(

@@ -13,6 +13,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     warnings_about,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts_by_name import (
     Home,
     HostsByName,
@@ -22,8 +24,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import OverlaySettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import Reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 
 class ReadingView:

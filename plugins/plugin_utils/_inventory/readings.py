@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import known_of_status
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 
 
 @dataclasses.dataclass(slots=True)

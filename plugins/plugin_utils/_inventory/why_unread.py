@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, printable, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts_by_name import HostsByName
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
@@ -16,8 +17,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readi
     Reading,
     is_asked_from_within,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import printable, some_of
 
 MOST_WARNINGS = 10
 MOST_NAMES = 5

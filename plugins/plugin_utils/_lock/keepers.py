@@ -14,8 +14,7 @@ import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hostvars import host_names
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, natural
 
 HOW_MANY = 3
 LONGEST_NAME = 40

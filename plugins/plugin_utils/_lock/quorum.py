@@ -16,9 +16,8 @@ import math
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import letters, owner_in_words
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words
 
 TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
 # Of who has nobody to ask.

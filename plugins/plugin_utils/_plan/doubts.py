@@ -19,7 +19,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     events_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 
 _MOST = 8
 

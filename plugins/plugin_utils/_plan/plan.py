@@ -23,6 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     InventoryNames,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import (
     doubts_about,
     has_begun_by_its_own_reading,
@@ -41,7 +42,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves impo
     arrange,
     read_max_at_once,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
 # Variables that users have for other things too: whatever they hold is no reason to fail.

@@ -9,15 +9,15 @@ import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, PlanWave
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
     LINE_WIDTH,
     clock,
     in_words,
     some_of,
     wrapped,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, PlanWave
 
 _MOST = 8
 _DEEDS = {

@@ -24,8 +24,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     collect_events,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural, some_of
 
 # Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
 WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name", "maintenance_delivery_group")

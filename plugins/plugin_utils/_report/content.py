@@ -27,10 +27,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names 
     this_hosts_of,
     vm_name_of,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
+    clock,
+    iso_time,
+    natural,
+    some_of,
+    wrapped,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, domain_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, natural, some_of, wrapped
 
 REPORT_VARIABLES = WAVE_VARIABLES
 # Why a host could not be read, in the words of whoever did not answer.

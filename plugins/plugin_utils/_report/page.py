@@ -11,9 +11,9 @@ import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.rows import table_rows
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock, some_of
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 

@@ -9,7 +9,7 @@ import json
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, printable
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, printable
 
 # Of all hosts together, the newest.
 MOST_LINES = 1000

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import some_of
 
 
 class Row(t.NamedTuple):

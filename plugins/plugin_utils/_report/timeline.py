@@ -11,8 +11,8 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural
 
 # Lines and bars of one domain that are drawn one by one; what is more is summed up.
 MOST_LINES = 5

@@ -13,6 +13,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     DRAIN,
     FINISH,
@@ -27,7 +28,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Verdict,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState, events_in_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 # Why something does not begin. At its own deadline, `maintenance_overlap` decides about those in _FORCED.
 _FAILED = "failed"

@@ -13,8 +13,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural, some_of
 
 # The hosts that nothing holds together are one group, which has this name.
 THE_REST = "all others"

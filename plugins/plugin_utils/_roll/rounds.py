@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import what_may_go_down_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
@@ -18,7 +19,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Move,
     Roll,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 
 class Round(t.TypedDict):

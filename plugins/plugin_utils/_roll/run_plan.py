@@ -15,6 +15,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims
     with_told_scopes,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, some_of, wrapped
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
@@ -36,8 +37,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of, kept_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import some_of, wrapped
 
 
 def begin(

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     Event,
     Host,
@@ -21,7 +22,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Record,
     Roll,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 # A single lock host may have missed a note.
 LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2

@@ -21,6 +21,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links imp
     was_read,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import how_careful
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
@@ -48,7 +49,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
     Outcome,
     RecordData,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import seconds_of
 
 # What a run keeps of a host that it has read.
 

@@ -12,10 +12,10 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, roll_leaves_alone
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Roll
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import natural
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 
 FOR_EVER = 1e9
 

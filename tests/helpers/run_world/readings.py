@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import gone_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 from .liars import events_told, journal_told, told
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 
 # A real Chromium, driven over its DevTools pipe: clicks and keys as a user makes them.
 

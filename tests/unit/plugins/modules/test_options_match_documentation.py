@@ -11,9 +11,7 @@ import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.doc_fragments._fence import ModuleDocFragment as Fence
 from ansible_collections.maintenance.azure.plugins.doc_fragments._service import ModuleDocFragment
-from ansible_collections.maintenance.azure.plugins.plugin_utils import _options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check import options as _check_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import options as _watch_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common import options as _options
 
 SPECS = {
     "scheduled_event_info": _options.info_options,
@@ -24,12 +22,12 @@ SPECS = {
     "_lease_verdict": _options.lease_verdict_options,
     "_write_report": _options.report_options,
     "_host_state": _options.state_options,
-    "_check_host": _check_options.check_host_options,
-    "_check_machine": _check_options.check_machine_options,
-    "_check_keepers": _check_options.check_keepers_options,
-    "_check_fleet": _check_options.check_fleet_options,
-    "_watch_settings": _watch_options.watch_settings_options,
-    "_watch_program": _watch_options.watch_program_options,
+    "_check_host": _options.check_host_options,
+    "_check_machine": _options.check_machine_options,
+    "_check_keepers": _options.check_keepers_options,
+    "_check_fleet": _options.check_fleet_options,
+    "_watch_settings": _options.watch_settings_options,
+    "_watch_program": _options.watch_program_options,
 }
 FRAGMENTS = {
     "maintenance.azure._service": ModuleDocFragment.DOCUMENTATION,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.maintenance.azure.plugins import action
-from ansible_collections.maintenance.azure.plugins.plugin_utils._failures import in_one_sentence
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 from helpers import ROOT
 
 # Which failures lose their traceback, and that no action was forgotten.

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery, compile_query
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
@@ -17,7 +18,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readi
     InventoryHost,
     Reading,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._query import BadQuery, compile_query
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -20,6 +20,7 @@ import requests
 import urllib3
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import Answer, NotAccepted
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     EndpointQuestion,
@@ -37,7 +38,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sourc
     read_facts,
     read_files,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._times import iso_time
 from helpers.network import closed_port
 from helpers.waiting import PATIENCE
 from hypothesis import given

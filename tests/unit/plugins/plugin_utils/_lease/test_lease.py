@@ -17,14 +17,14 @@ import sys
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock import owner as _lock_owner
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common import ansible as _ansible
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import RunHasEnded, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import owner_in_words
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
     group_path,
     lease_groups,
     windows_hosts,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.owner import RunHasEnded, is_dead, this_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
 from helpers.leases import mark, note
 from hypothesis import HealthCheck, given, settings
@@ -119,7 +119,7 @@ def child():
 
 
 def of_process(pid):
-    return {**this_run("x", ""), "pid": pid, "process_start": _lock_owner._process(pid)[0]}
+    return {**this_run("x", ""), "pid": pid, "process_start": _ansible._process(pid)[0]}
 
 
 def test_this_run_is_alive():
@@ -183,7 +183,7 @@ def test_a_number_that_no_process_can_have_is_no_crash():
 
 def test_a_process_that_is_hidden_counts_as_alive(child, monkeypatch, tmp_path):
     owner = of_process(child.pid)
-    monkeypatch.setattr(_lock_owner, "PROC", tmp_path)
+    monkeypatch.setattr(_ansible, "PROC", tmp_path)
     assert not is_dead(owner, owner["controller"])
     assert this_run("x", "")["controller"] == ""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import clock
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
     domain_of,
     make_waves,
     read_max_at_once,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._words import in_words, natural, some_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

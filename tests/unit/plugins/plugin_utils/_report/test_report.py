@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._filters import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report import page
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN, make_report
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the modules whose work an action does. A test compares them with the documentation."""
+"""The options of the actions."""
 
 from __future__ import annotations
 
@@ -120,3 +120,65 @@ def lease_verdict_options() -> dict[str, t.Any]:
         results=dict(type="list", elements="dict", required=True),
         refused_before=dict(type="dict", default={}),
     )
+
+
+def check_host_options() -> dict[str, t.Any]:
+    return dict(
+        service_options(),
+        ask_service=dict(type="bool", default=False),
+        ask_facts=dict(type="bool", default=False),
+        journal=dict(type="str", default=DEFAULT_PATH),
+        records=dict(type="str", default="/var/lib/azure-maintenance/records"),
+        steps_path=dict(type="list", elements="path", default=[]),
+        watch_program=dict(type="str", default="/usr/local/lib/azure-maintenance/watch"),
+        watch_status_file=dict(type="str", default="/run/azure-maintenance/status.json"),
+    )
+
+
+def check_machine_options() -> dict[str, t.Any]:
+    return dict(entries=dict(type="list", elements="dict", required=True), records=dict(type="str"))
+
+
+def check_keepers_options() -> dict[str, t.Any]:
+    return dict(lock_hosts=dict(type="list", elements="str"))
+
+
+def check_fleet_options() -> dict[str, t.Any]:
+    return dict(
+        hosts=dict(type="list", elements="str", required=True),
+        asked_service=dict(type="bool", default=False),
+        asked_facts=dict(type="bool", default=False),
+        machines=dict(type="list", elements="dict", default=[]),
+        leases=dict(type="list", elements="dict", default=[]),
+        policy=dict(type="raw"),
+        max_at_once=dict(type="raw"),
+        min_in_service=dict(type="raw"),
+        report=dict(type="path"),
+    )
+
+
+def watch_settings_options() -> dict[str, t.Any]:
+    return dict(
+        name=dict(type="str", required=True),
+        endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
+        api_version=dict(type="str", default="2020-07-01", choices=[*API_VERSIONS, AUTO]),
+        vm_name=dict(type="str"),
+        interval=dict(type="float", default=1),
+        heartbeat=dict(type="float", default=30),
+        status_file=dict(type="str", default="/run/azure-maintenance/status.json"),
+        journal=dict(type="str", default=DEFAULT_PATH),
+        notify=dict(type="list", elements="dict", default=[]),
+        metrics=dict(type="bool", default=False),
+        reflex=dict(type="list", elements="dict", default=[]),
+        reflex_latest=dict(type="float", default=60),
+        steps_path=dict(type="list", elements="str", default=[]),
+        timeout=dict(type="int", default=600),
+        audit_file=dict(type="str"),
+        steps_dir=dict(type="str"),
+        manage_service=dict(type="bool", default=True),
+        reflex_config=dict(type="str"),
+    )
+
+
+def watch_program_options() -> dict[str, t.Any]:
+    return dict(dest=dict(type="path", required=True))
