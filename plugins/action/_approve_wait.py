@@ -14,7 +14,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_o
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import take_marks_back
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
     NOT_ORDERED,
     OwnVariables,

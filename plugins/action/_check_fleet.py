@@ -14,7 +14,7 @@ import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import Asked, check_all
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import (
     lines_of,

@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     Answers,

@@ -19,8 +19,12 @@ from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import marks_name_only
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames, known_vms
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, hosts_by_vm_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    NAME_VARIABLES,
+    InventoryNames,
+    hosts_by_vm_name,
+    known_vms,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (

@@ -11,14 +11,14 @@ import os
 import typing as t
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
     IDENTITY_VARIABLES,
     InventoryNames,
     known_vms,
     of_one_short_name,
+    this_hosts_of,
     with_told_scopes,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
 

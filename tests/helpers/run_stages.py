@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model

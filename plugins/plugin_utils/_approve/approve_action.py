@@ -27,10 +27,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim, InventoryNames
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import NAME_VARIABLES, vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    NAME_VARIABLES,
+    Claim,
+    EventData,
+    InventoryNames,
+    vm_name_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars, some_of
@@ -48,7 +53,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service i
     Unreachable,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 
 
 class ApproveAction(WaitAction):

@@ -9,19 +9,18 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import events_of, was_read
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
     IDENTITY_VARIABLES,
     Claim,
     InventoryNames,
+    events_of,
     false_claims,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     inventory_scope,
     same_scope,
     scope_of,
     this_host_of,
     vm_name_of,
+    was_read,
 )
 
 # Host variables that say which VM a host in `drained` stands for, beside `maintenance_status`.

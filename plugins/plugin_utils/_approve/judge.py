@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     canonical_name,
     names_host,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 
 
 @dataclasses.dataclass

@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     canonical_id,
     names_host,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of, wrapped
 from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
     DocumentReading,

@@ -15,8 +15,13 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars, collect_events, events_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, this_hosts_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    HostVars,
+    collect_events,
+    events_of,
+    this_host_of,
+    this_hosts_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, seconds_of, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the controller does with events: it asks for some of them, and takes up again what was read before.
+"""Scheduled events on the controller: selected, and taken up again from saved readings.
 
 What Azure's documents mean is the same on a host and here, and told by `module_utils/_azure/documents.py`; this is the
 controller's door to it, with types. Pure: no I/O and no clock of its own.

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import state as _state
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import facts_without, never_looked_at
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good

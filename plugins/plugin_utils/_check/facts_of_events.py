@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Callable
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
     NEWEST,
     PREVIEW,

@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (

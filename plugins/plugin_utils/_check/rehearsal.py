@@ -8,8 +8,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import name_told, this_host_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    InventoryNames,
+    name_told,
+    this_host_of,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import false_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    false_claims,
     inventory_scope,
     same_scope,
     scope_of,

@@ -19,7 +19,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._steps import he
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_log import send_message
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import OPTIONAL_KINDS, workings_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import vm_name_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import parse_resource_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import IDENTITY_VARIABLES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
     InventoryHost,
     normal_endpoint,

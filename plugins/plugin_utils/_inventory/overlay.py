@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    EventData,
     InventoryNames,
     false_claims,
     known_vms,
@@ -42,7 +43,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.why_u
     WhyUnread,
     some,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 
 
 def make_overlay(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 
 
 @dataclasses.dataclass(slots=True)

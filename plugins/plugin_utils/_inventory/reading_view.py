@@ -12,7 +12,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     refresh,
     warnings_about,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import EventData
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.hosts_by_name import (

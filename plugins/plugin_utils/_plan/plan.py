@@ -8,26 +8,25 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
-    NOW,
-    HostVars,
-    SeenEvent,
-    Vms,
-    all_events,
-    to_look_after,
-    was_read,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
-    IDENTITY_VARIABLES,
-    InventoryNames,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of, vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import (
     doubts_about,
     has_begun_by_its_own_reading,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES, canonical_name
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    IDENTITY_VARIABLES,
+    NOW,
+    HostVars,
+    InventoryNames,
+    SeenEvent,
+    Vms,
+    all_events,
+    this_hosts_of,
+    to_look_after,
+    vm_name_of,
+    was_read,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import (
     Plan,
     PlanEntry,

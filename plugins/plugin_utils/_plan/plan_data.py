@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import Doubt
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import Doubt
 
 
 class PlanEntry(t.TypedDict):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import who_shows_it
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import NOW, moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
     LINE_WIDTH,
     clock,
@@ -16,7 +17,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text imp
     some_of,
     wrapped,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import who_shows_it
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, PlanWave
 
 _MOST = 8

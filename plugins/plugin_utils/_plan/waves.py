@@ -15,15 +15,15 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
     NEVER,
     NOW,
     HostVars,
     SeenEvent,
     ThisHosts,
     collect_events,
+    this_hosts_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
 

@@ -9,22 +9,19 @@ import collections
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    IDENTITY_VARIABLES,
     NOW,
     HostVars,
+    InventoryNames,
     SeenEvent,
     Vms,
     all_events,
     moment,
-    to_look_after,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
-    IDENTITY_VARIABLES,
-    InventoryNames,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     this_host_of,
     this_hosts_of,
+    to_look_after,
     vm_name_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
@@ -34,7 +31,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text imp
     some_of,
     wrapped,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, domain_of
 
 REPORT_VARIABLES = WAVE_VARIABLES

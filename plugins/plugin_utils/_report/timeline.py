@@ -10,7 +10,7 @@ import math
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, moment
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import NOW, moment
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN
 

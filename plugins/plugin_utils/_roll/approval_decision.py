@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import (
     Inventory,
     model_of_batch,

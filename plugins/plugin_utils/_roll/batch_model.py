@@ -9,8 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars, InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_check import stale
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import (
     Inventory,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.fence_terms import fence_for, owner_only
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import left_as_it_is, returned
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_plan import is_in_service

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import gone_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import calls_for
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.outcomes import wave_outcomes

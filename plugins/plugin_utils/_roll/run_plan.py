@@ -8,13 +8,13 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import HostVars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    HostVars,
     KnownVms,
     of_one_short_name,
+    this_hosts_of,
     with_told_scopes,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_hosts_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, some_of, wrapped
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanWave

@@ -13,14 +13,15 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
     NOW,
     HostVars,
     events_of,
     moment,
+    this_host_of,
+    vm_name_of,
     was_read,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import this_host_of, vm_name_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import how_careful
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry

@@ -33,7 +33,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from helpers import approval_model
 from helpers.approval_model import raw_event
 from hypothesis import example, given, settings

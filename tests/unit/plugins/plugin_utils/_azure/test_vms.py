@@ -6,24 +6,25 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import NOW, Vms, all_events, collect_events
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    NOW,
     InventoryNames,
+    Vms,
+    all_events,
+    collect_events,
     declared_vm,
     false_claims,
-    known_vms,
-    of_one_short_name,
-    settle_claims,
-    with_told_scopes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_names import (
     hosts_by_vm_name,
     inventory_scope,
+    known_vms,
+    of_one_short_name,
     same_scope,
     scope_of,
+    settle_claims,
     this_host_of,
     this_hosts_of,
     vm_name_of,
+    with_told_scopes,
 )
 
 # One event, put together from all readings that show it: whom it names, who shows it, and whose word is taken.

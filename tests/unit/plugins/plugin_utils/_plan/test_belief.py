@@ -9,7 +9,7 @@ import itertools
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import make_waves

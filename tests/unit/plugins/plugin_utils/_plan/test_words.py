@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.doubts import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import (
     doubts_about,
     has_begun_by_its_own_reading,
     who_shows_it,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import Claim
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
 
 HOSTS = [f"web-{number}" for number in range(10)]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import left_of_deeds as _left

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is not believed about events, and why, in sentences. Pure; docs/waves.md tells it to operators.
+"""Doubts about events and about who is which VM, in sentences.
 
 A doubt that is `wrong` keeps something from being done that has to be done: the run does not end well then.
 """
@@ -12,13 +12,13 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.links import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    Claim,
     HostVars,
     SeenEvent,
     Vms,
     events_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vm_claims import Claim
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
 
 _MOST = 8
