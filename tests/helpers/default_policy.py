@@ -8,9 +8,9 @@ from __future__ import annotations
 import pathlib
 
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import policy as _policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import plan as _plan
 
-PLAYBOOK = pathlib.Path(_policy.__file__).parents[3] / "playbooks/drain_then_approve.yml"
+PLAYBOOK = pathlib.Path(_plan.__file__).parents[3] / "playbooks/drain_then_approve.yml"
 (DEFAULT_POLICY,) = (
     part["vars"]["maintenance_default_policy"]
     for part in yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     this_hosts_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, seconds_of, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
 
 GROUP, VM_NAME, STATUS = "maintenance_delivery_group", "maintenance_vm_name", "maintenance_status"
 _MOST = 8

@@ -13,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import TYPE_SINCE
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
     BadPolicy,
     Rule,
     read_policy,

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan in words, for somebody who reads it at night."""
+"""The plan in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text imp
     some_of,
     wrapped,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry, PlanWave
 
 _MOST = 8
 _DEEDS = {

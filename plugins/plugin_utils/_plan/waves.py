@@ -1,12 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which hosts may go down together, in which order. Pure; docs/waves.md tells it to operators.
-
-The hosts that one event names can't be parted: they are a unit, and so are hosts that hang together through several
-events. Units of one domain make up a wave. A unit that itself spans several domains has a wave to itself, so that no
-other host of these domains goes down with it.
-"""
+"""Waves: who goes down together, and in which order."""
 
 from __future__ import annotations
 
@@ -25,7 +20,33 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     this_hosts_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+
+
+class Joined:
+    """A name that was never joined stands for itself."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def root(self, name: str) -> str:
+        """The one that stands for all that this name was joined with."""
+        above = self._above
+        while (next_up := above.get(name, name)) != name:
+            # Halving the path on the way keeps it short.
+            above[name] = above.get(next_up, next_up)
+            name = next_up
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        """From now on the root of `one` stands for both."""
+        top, below = self.root(one), self.root(other)
+        if top != below:
+            self._above[below] = top
+
+
+# The hosts that one event names can't be parted: they are a unit, and so are hosts that hang together through several
+# events. Units of one domain make up a wave. A unit that itself spans several domains has a wave to itself, so that no
+# other host of these domains goes down with it.
 
 # Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
 WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name", "maintenance_delivery_group")

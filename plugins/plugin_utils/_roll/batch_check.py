@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_start
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.first_wave import has_to_be_read, is_begun
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.group_failures import failures

@@ -10,9 +10,12 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars, InventoryNames
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, with_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
+    Plan,
+    make_plan,
+    read_policy,
+    with_journal,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.group_failures import failures
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Roll

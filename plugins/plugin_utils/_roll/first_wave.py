@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import (
     LeaseAnswers,

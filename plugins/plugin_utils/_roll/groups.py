@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
 
 # The hosts that nothing holds together are one group, which has this name.
 THE_REST = "all others"

@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum imp
     outvoted_in_words,
     verdict,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Group, Grouping
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (

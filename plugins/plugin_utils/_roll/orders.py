@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import who_shows_it
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import Order, Refusal
 
 

@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import what_may_go_down_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
     DRAIN,

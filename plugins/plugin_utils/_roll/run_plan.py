@@ -17,7 +17,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, some_of, wrapped
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import (

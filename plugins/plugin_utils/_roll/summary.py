@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import Plan, PlanEntry, SameReason
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry, SameReason
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import BAD_STATES, STAYS, Outcome
 

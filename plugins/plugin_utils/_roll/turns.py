@@ -9,8 +9,8 @@ import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._joined import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
     BAD_STATES,

@@ -23,9 +23,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     was_read,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import how_careful
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan_data import PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import Rule, ruling_on
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
+    PlanEntry,
+    Rule,
+    how_careful,
+    ruling_on,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
     THE_REST,
     Grouping,

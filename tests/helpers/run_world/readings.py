@@ -8,8 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import gone_now
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
 

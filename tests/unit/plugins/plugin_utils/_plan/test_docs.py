@@ -15,11 +15,11 @@ import sys
 import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import CONDITIONS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import policy as _policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy, ruling_on
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import plan as _plan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import read_policy, ruling_on
 from helpers.default_policy import DEFAULT_POLICY
 
-ROOT = pathlib.Path(_policy.__file__).parents[3]
+ROOT = pathlib.Path(_plan.__file__).parents[3]
 WAVES = (ROOT / "docs/waves.md").read_text()
 POLICIES = (ROOT / "docs/policies.md").read_text()
 EVENT = re.compile(r"(\w+) by (\w+)(?:, due in (\d+)d)?(?:, (\d+) s)?$")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import BadPolicy, read_policy, ruling_on
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import BadPolicy, read_policy, ruling_on
 from helpers.default_policy import DEFAULT_POLICY
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import drain_deadline, group_states
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.policy import read_policy
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import read_policy
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
     THE_REST,
     Place,
