@@ -22,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
     plain,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
     seconds_of_a_reading,
     seconds_to_connect,
 )

@@ -26,7 +26,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_fleet_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
 
 # What check_host has registered.
 RESULT = "__check_host"

@@ -29,12 +29,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_host_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import SECONDS_OF_A_COMMAND
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import endpoint_of, status_told
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import SECONDS_OF_A_COMMAND
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
+    ask_journal,
+    endpoint_of,
+    status_told,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import HostFailed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows, windows_path
 
 TAKES_PYTHON = "Install python3 on the host"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")

@@ -25,14 +25,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.host_plan import HostPlan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import last_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.reading_of_drain import reading_of_drain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
+    ApiVersions,
+    Documents,
+    complete_fence,
+    last_reading,
+    reading_of_drain,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows, windows_path
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),

@@ -18,25 +18,27 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
     plain,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import state_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import CurlHost
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.powershell import READ_ALONG
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed, ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
+    answering_within,
+    seconds_of_a_reading,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import (
     NO_JOURNAL,
     TELL_CLOCK,
+    CurlHost,
     leave_mark,
     probe,
     told_clock,
     told_mark,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
-    answering_within,
-    seconds_of_a_reading,
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.powershell import READ_ALONG
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
+    Documents,
+    ask_journal,
+    status_told_in_a_roll,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told_in_a_roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import HostFailed, ServiceAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
 
 SETTINGS = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version", "journal": "drain_journal"}
 MARKED_BESIDE = {"status_file": "watch_status_file"}

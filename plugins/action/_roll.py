@@ -34,8 +34,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places im
     places_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import Documents
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import DRAIN, last_reading
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import DRAIN, Documents, last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (

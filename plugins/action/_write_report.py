@@ -18,7 +18,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import report_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
     REPORT_TEXTS,
     REPORT_VARIABLES,

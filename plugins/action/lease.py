@@ -18,18 +18,21 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
     this_run,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import Unexpected, list_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import is_of_windows, windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import Unexpected, list_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import HostHalf
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import (
+    is_of_windows,
+    is_windows,
+    windows_path,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import NOTHING, READ, RENEW, TAKE
 
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0
 SECONDS_AFTER_SILENCE = 4.0
-LEASE_FILE = HostHalf("_lease_file", _lease, shapes.LEASE, private=False)
+LEASE_FILE = HostHalf("_lease_file", _lease, _answers.LEASE, private=False)
 
 
 class ActionModule(ActionBase):
@@ -63,7 +66,7 @@ class ActionModule(ActionBase):
         if options["do"] not in (TAKE, RENEW) and options["notes"]:
             raise AnsibleActionFail("notes are written with take and renew only, as that needs the lease")
         try:
-            options["notes"] = list_of(shapes.NOTE)(options["notes"])
+            options["notes"] = list_of(_answers.NOTE)(options["notes"])
         except Unexpected as error:
             raise AnsibleActionFail(f"notes{error}") from None
         return options

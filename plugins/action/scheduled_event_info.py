@@ -21,12 +21,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
     in_one_sentence,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import info_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import status_told
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     NAME_NOT_TOLD,
     HostFailed,
     ServiceAction,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.status_told import status_told
 
 
 class ActionModule(ServiceAction):

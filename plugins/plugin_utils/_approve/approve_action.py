@@ -39,20 +39,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import complete_fence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
     LAST_READING,
     READING,
+    complete_fence,
     last_reading,
+    names_of_inventory,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
+    HostService,
     Unanswered,
     Unreachable,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
 
 
 class ApproveAction(WaitAction):

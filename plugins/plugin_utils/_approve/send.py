@@ -23,7 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
     RefusedByHost,
     Service,

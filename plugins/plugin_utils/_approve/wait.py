@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of, wrapped
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
     Service,
     Silent,

@@ -21,11 +21,14 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait im
     Wait,
     first_reading,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.orphan import ending_with_the_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import Unanswered, Unreachable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
+    HostService,
+    ServiceAction,
+    Unanswered,
+    Unreachable,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
 
 
 class WaitAction(ServiceAction):

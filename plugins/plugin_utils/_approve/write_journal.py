@@ -11,8 +11,11 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import journal_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.journals import ask_journal, complete_fence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
+    ApiVersions,
+    ask_journal,
+    complete_fence,
+)
 
 
 def write_journal(action: ActionBase, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -12,13 +12,13 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible_collections.maintenance.azure.plugins.module_utils._check import look as _look
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.shapes import HOST_CHECK
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
     SECONDS_OF_A_COMMAND,
+    HostHalf,
     answering_within,
     notice_silence,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import ServiceAction
 
 HOST_HALF = HostHalf("_host_check", _look, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import (
     Shape,
     flag,
     keyed,
@@ -28,7 +28,7 @@ def _by_name(shape: Shape) -> Shape:
 # The shape of the whole answer about a journal, of which only the journal itself is taken.
 def _journal(value: object) -> object:
     whole = {"changed": False, "journal": value, "boot_id": None, "now": ""}
-    return shapes.JOURNAL(whole)["journal"]
+    return _answers.JOURNAL(whole)["journal"]
 
 
 _RECORD = keyed(
@@ -99,7 +99,7 @@ _FAILED_READING = keyed({"failed": flag, "msg": message})
 
 def _reading(value: object) -> object:
     failed = isinstance(value, dict) and value.get("failed")
-    return _FAILED_READING(value) if failed else shapes.EXCHANGE(value)
+    return _FAILED_READING(value) if failed else _answers.EXCHANGE(value)
 
 
 _ASK = keyed({"reading": _reading, "reading_seconds": number, "heard": _by_name(_HEARD)})

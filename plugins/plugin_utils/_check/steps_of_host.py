@@ -32,7 +32,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps imp
     checked_health,
     checked_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import is_windows
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
 
 # Since ansible-core 2.19 that is said of a file where it is read.
 _MAY_BE_TEMPLATES: dict[str, t.Any] = (

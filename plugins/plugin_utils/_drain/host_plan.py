@@ -55,7 +55,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     work_to_drain,
     work_to_restore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.whose_deed import path_of_mark, whose_deed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import path_of_mark, whose_deed
 
 
 @dataclasses.dataclass

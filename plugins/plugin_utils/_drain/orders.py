@@ -27,18 +27,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work impo
     with_statuses,
     with_step,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_half import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
     SECONDS_AFTER_SILENCE,
     SECONDS_OF_A_COMMAND,
+    HostHalf,
 )
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("_drain_step", _command_entry, shapes.STEP, private=True)
+STEP = HostHalf("_drain_step", _command_entry, _answers.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
 OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.

@@ -32,7 +32,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher import 
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark, digest_of_steps
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.shell_programs import leave_mark, told_mark
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import leave_mark, told_mark
 from helpers.waiting import PATIENCE
 
 # Files beside the status, in a directory of the watcher's user: what a root process makes of lies and links.

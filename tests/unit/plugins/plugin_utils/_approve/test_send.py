@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import MARKED, ApproveOrder
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approver
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
     RefusedByHost,
     Sent,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleError
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory_names import names_of_inventory
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
 
 
 class Variables(dict):

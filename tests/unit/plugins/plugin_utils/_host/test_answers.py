@@ -21,16 +21,22 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure import im
 from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
 from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import BadReading, build_status
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts import shapes, silence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.answers import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import connection as _connection
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import (
     checked,
     keyed,
     list_of,
     number,
     text,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.api_versions import ApiVersions
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
+    HostSilent,
+    Late,
+    answering_within,
+    ending_within,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import (
     CONNECTED,
     LARGEST_ANSWER,
     CurlTransport,
@@ -38,21 +44,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.curl impo
     Unusable,
     answers_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.documents import OTHERS_IN, Documents, own_events
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.host_service import HostService
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_reading import last_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
+    OTHERS_IN,
+    ApiVersions,
+    Documents,
+    last_reading,
+    own_events,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
+    HostFailed,
+    HostService,
     RefusedByHost,
     Unanswered,
     Unreachable,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.service_action import HostFailed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.silence import (
-    HostSilent,
-    Late,
-    answering_within,
-    ending_within,
 )
 from helpers.leases import mark, note
 from helpers.waiting import wait_until
@@ -116,13 +121,13 @@ def keys_in(value):
 
 @pytest.mark.parametrize("half", GOOD)
 def test_a_good_answer_comes_through(half):
-    answer = checked(GOOD[half], getattr(shapes, half))
+    answer = checked(GOOD[half], getattr(_answers, half))
     assert not answer.get("failed"), answer
     assert json.loads(json.dumps(answer)) == answer
 
 
 def test_what_is_of_no_use_is_dropped():
-    answer = checked(GOOD["EXCHANGE"], shapes.EXCHANGE)
+    answer = checked(GOOD["EXCHANGE"], _answers.EXCHANGE)
     assert answer["answers"]["events"] == {"status": 200, "body": "{}"}
 
 
@@ -130,7 +135,7 @@ def test_what_is_of_no_use_is_dropped():
 @PATIENT
 @given(lie=st.dictionaries(KEYS, ANYTHING, max_size=5))
 def test_whatever_is_merged_in(half, lie):
-    answer = checked({**GOOD[half], **lie}, getattr(shapes, half))
+    answer = checked({**GOOD[half], **lie}, getattr(_answers, half))
     assert isinstance(answer, dict)
     assert not set(answer) & set(FORBIDDEN)
     if answer.get("failed"):
@@ -143,7 +148,7 @@ def test_whatever_is_merged_in(half, lie):
 @given(ANYTHING)
 def test_whatever_is_said(answer):
     for half in GOOD:
-        found = checked(answer, getattr(shapes, half))
+        found = checked(answer, getattr(_answers, half))
         assert isinstance(found, dict)
         assert not set(found) & set(FORBIDDEN)
 
@@ -170,7 +175,7 @@ def test_a_text_for_a_person_has_nothing_that_a_terminal_obeys(half, sign, seen)
             return [odd(one) for one in value]
         return f"a{sign}b" if isinstance(value, str) and key not in ("body", "status", "state") else value
 
-    answer = checked(odd(GOOD[half]), getattr(shapes, half))
+    answer = checked(odd(GOOD[half]), getattr(_answers, half))
     texts = [one for one in said(answer) if isinstance(one, str)]
     assert not answer.get("failed"), answer
     assert set(texts) == {f"a{seen}b"}
@@ -390,9 +395,9 @@ def test_a_version_that_was_given_is_neither_looked_up_nor_remembered(tmp_path):
 def test_a_host_is_believed_versions_that_we_know_and_nothing_else(lie):
     events = {"status": 200, "body": "{}"}
     told = {"answers": {**answers(lie), "events": events, "instance": None}}
-    assert checked(told, shapes.EXCHANGE)["failed"]
+    assert checked(told, _answers.EXCHANGE)["failed"]
     told["answers"]["api_version"] = "2017-08-01"
-    assert checked(told, shapes.EXCHANGE)["answers"]["api_version"] == "2017-08-01"
+    assert checked(told, _answers.EXCHANGE)["answers"]["api_version"] == "2017-08-01"
 
 
 def test_a_host_that_says_nothing_teaches_nothing(tmp_path):
@@ -536,7 +541,7 @@ started: list[subprocess.Popen] = []
 @pytest.fixture
 def action(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
-    monkeypatch.setattr(silence, "SECONDS_BETWEEN_ALARMS", 0.2)
+    monkeypatch.setattr(_connection, "SECONDS_BETWEEN_ALARMS", 0.2)
     shell = SimpleNamespace(tmpdir="/a/folder")
     options = {"timeout": 10}
     connection = SimpleNamespace(_shell=shell, get_option=options.__getitem__)
@@ -591,18 +596,18 @@ def test_a_time_within_another_and_within_that_of_ansible():
 
 
 def test_a_host_that_is_down_is_never_taken_for_one_that_hangs(action):
-    assert silence.seconds_to_connect(action) > 10
+    assert _connection.seconds_to_connect(action) > 10
     action._connection.get_option = {"connection_timeout": 60, "timeout": 10}.__getitem__
-    assert silence.seconds_to_connect(action) > 60
+    assert _connection.seconds_to_connect(action) > 60
     action._connection.get_option = {"connection_timeout": None}.__getitem__
-    assert silence.seconds_to_connect(action) > 30
+    assert _connection.seconds_to_connect(action) > 30
 
 
 def test_what_a_task_has_started_ends_with_what_that_has_started(tmp_path):
     told = tmp_path / "told"
     outer = subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $! > {told}; wait"])
     wait_until(lambda: told.exists() and told.read_text().strip())
-    silence.end_descendants(outer.pid)
+    _connection.end_descendants(outer.pid)
     assert outer.wait(60) == 0
     wait_until(lambda: not is_running(told.read_text().strip()))
 

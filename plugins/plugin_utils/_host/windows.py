@@ -1,11 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Windows host as the host halves see a machine: a disk, a clock, a way to the service.
-
-The host halves run on the controller then. What they write is kept here until they come to an end, or to an approval,
-and goes to the host in one list of deeds: is it still the boot, the document and the file that were judged? Then write.
-"""
+"""A Windows host, as the controller sees it: files, clock and boot."""
 
 from __future__ import annotations
 
@@ -16,23 +12,153 @@ import dataclasses
 import hashlib
 import json
 import ntpath
+import os
+import re
+import tempfile
 import time
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._host.approval_command import SECONDS_TO_SEND
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.deeds import (
-    DeedResult,
-    DeedsFailed,
-    WindowsDeed,
-    WindowsDeeds,
-    unexpected,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.last_seen import LastSeen
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_boot import boot_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._hosts.windows_paths import windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import checked
+
+MODULE = "maintenance.azure._windows_host"
+WINDOWS_SHELLS = ("powershell", "cmd")
+
+WindowsDeed: t.TypeAlias = dict[str, t.Any]
+DeedResult: t.TypeAlias = dict[str, t.Any]
+
+
+class DeedsFailed(Exception):
+    """The host did not do what it was asked for, or did not say so. `result` is a failure as any host half has it."""
+
+    def __init__(self, result: dict[str, t.Any]) -> None:
+        super().__init__(result["msg"])
+        self.result = result
+
+
+def is_windows(action: ActionBase) -> bool:
+    """Whether the host of a task has a shell of the PowerShell family."""
+    return action._connection._shell.SHELL_FAMILY in WINDOWS_SHELLS
+
+
+class WindowsDeeds:
+    """The host of a task, and the one call by which something is done there."""
+
+    def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
+        self.action = action
+        self.task_vars = task_vars
+
+    def done(self, deeds: Sequence[WindowsDeed]) -> list[DeedResult]:
+        """What became of each, up to the first that has a `problem`."""
+        answer = checked(
+            self.action._execute_module(
+                module_name=MODULE, module_args={"deeds": list(deeds)}, task_vars=self.task_vars
+            ),
+            _answers.DEEDS,
+        )
+        if answer.get("failed"):
+            raise DeedsFailed(answer)
+        results: list[DeedResult] = answer["results"]
+        whole = len(results) == len(deeds) or (bool(results) and bool(results[-1].get("problem")))
+        if not whole or len(results) > len(deeds) or any(one.get("problem") for one in results[:-1]):
+            raise DeedsFailed(unexpected(f"{len(results)} answers to {len(deeds)} deeds"))
+        return results
+
+
+def unexpected(what: str) -> dict[str, t.Any]:
+    return {
+        "failed": True,
+        "changed": False,
+        "kind": "unexpected",
+        "msg": f"The host answered something else than it was asked for: {what}. Nothing of it was used",
+    }
+
+
+# Windows has no boot id. It counts its boots; where the count is missing, a boot is known by when it was, counted back
+# from the controller's time by the uptime. The time of day on the host plays no part: it is set after a Freeze.
+
+# So much may differ what one and the same boot is counted back to.
+SECONDS_OF_DOUBT = 60
+_UNCOUNTED = re.compile(r"up-since-(\d{1,12})")
+
+
+def boot_name(count: int | None, uptime: float, now: float, texts: Iterable[str]) -> str:
+    """`texts` are those in which earlier names of this boot may be: one that fits is used again."""
+    if count is not None:
+        return f"boot-{count}"
+    since = round(now - uptime)
+    earlier = {int(found) for text in texts for found in _UNCOUNTED.findall(text)}
+    same = [moment for moment in earlier if since - moment <= SECONDS_OF_DOUBT]
+    return f"up-since-{max(same, default=since)}"
+
+
+LINUX_FOLDER = "/var/lib/azure-maintenance"
+WINDOWS_FOLDER = r"C:\ProgramData\azure-maintenance"
+
+
+def windows_path(path: str) -> str:
+    """The path on a Windows host: what is by default below /var/lib on Linux is below C:\\ProgramData there."""
+    if not path.startswith(f"{LINUX_FOLDER}/"):
+        return path
+    return ntpath.join(WINDOWS_FOLDER, *path[len(LINUX_FOLDER) + 1 :].split("/"))
+
+
+def is_of_windows(path: str) -> bool:
+    """Whether only Windows takes that for an absolute path."""
+    return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
+
+
+# A call costs some 2 s there. So what is written is decided on what was seen last, and goes to the host together with
+# the question whether it is still so. Where it is not, the host does nothing, and all is looked at anew.
+
+
+class LastSeen:
+    """Lives in a folder of the run, as each task is a process of its own."""
+
+    def __init__(self, run_folder: str | Path, host: str) -> None:
+        name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self.file = Path(run_folder) / "azure-windows" / name
+        self._kept = self._read()
+
+    def _read(self) -> dict[str, t.Any]:
+        try:
+            kept = json.loads(self.file.read_text(encoding="ascii"))
+            return kept if isinstance(kept, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def clock(self) -> tuple[int | None, float, float] | None:
+        """The count of boots, the uptime, and when that was heard by this machine's own uptime."""
+        found = self._kept.get("clock")
+        return (found[0], found[1], found[2]) if found else None
+
+    def knows(self, place: str) -> bool:
+        return place in self._kept.get("contents", {})
+
+    def content(self, place: str) -> bytes | None:
+        """What a file held, or a service answered; `place` is a path or an address."""
+        found = self._kept["contents"][place]
+        return None if found is None else base64.b64decode(found)
+
+    def learn(self, clock: tuple[int | None, float, float], contents: t.Mapping[str, bytes | None]) -> None:
+        texts = {name: None if one is None else base64.b64encode(one).decode() for name, one in contents.items()}
+        self._kept = {"clock": clock, "contents": {**self._read().get("contents", {}), **texts}}
+        self.file.parent.mkdir(mode=0o700, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.file.parent)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            json.dump(self._kept, file)
+        Path(name).replace(self.file)
+
+
+# The host halves run on the controller then. What they write is kept here until they come to an end, or to an
+# approval, and goes to the host in one list of deeds: is it still the boot, the document and the file that were
+# judged? Then write.
 
 # The count of boots, the uptime, and when that was heard by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]

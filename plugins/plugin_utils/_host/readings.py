@@ -1,0 +1,310 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Readings and journals of hosts, and the VMs of the whole inventory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO, document_digest
+from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    BadReading,
+    build_status,
+    canonical_name,
+    parse_document,
+    parse_identity,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+    IDENTITY_VARIABLES,
+    InventoryNames,
+    known_vms,
+    of_one_short_name,
+    this_hosts_of,
+    with_told_scopes,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import HostHalf
+
+READING, DRAIN = "maintenance_status", "drain_result"
+# What has to be known of a host for it.
+LAST_READING = (READING, DRAIN)
+
+
+def brought_along(drained: t.Any) -> Mapping[str, t.Any] | None:
+    """The reading in what a drain came to, if there is one."""
+    found = drained.get("reading") if isinstance(drained, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
+    """By when the controller heard it. A task that failed before says nothing of that: it came after the drain.
+
+    For no host is drained that was not read before, in this run.
+    """
+    status, along = variables.get(READING), brought_along(variables.get(DRAIN))
+    heard_at = status.get("heard_at") if isinstance(status, Mapping) else None
+    if along is None or heard_at is None or along["heard_at"] < heard_at:
+        return status
+    return along
+
+
+# Every VM of a delivery group shows the events of all: with a thousand VMs, a thousand readings of a thousand events.
+# So a reading of a roll holds the events that name its own VM, and says in which document the others are.
+
+Document = dict[str, t.Any]
+# In a reading: there are more events, in the document of this digest.
+OTHERS_IN = "other_events_in"
+
+
+class Documents:
+    """Lives in a folder of the run, as each task is a process of its own."""
+
+    def __init__(self, run_folder: str | Path) -> None:
+        self.folder = Path(run_folder) / "azure-documents"
+        self._read: dict[str, Document | None] = {}
+
+    def once(self, body: str) -> tuple[str, Document]:
+        """The digest of a document, and what it says; understood only if no host of this run has shown it before.
+
+        Raises BadReading.
+        """
+        try:
+            digest = str(document_digest(body))
+        except ValueError:
+            # Says what is wrong with it.
+            parse_document(body)
+            raise
+        document = self.known(digest)
+        if document is None:
+            understood = parse_document(body)
+            document = {**understood, "named": _named(understood["events"])}
+            self._keep(digest, document)
+        return digest, document
+
+    def _keep(self, digest: str, document: Document) -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.folder)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        # Whole or not at all: another host of the group may be reading it.
+        Path(name).replace(self.folder / digest)
+
+    def known(self, digest: str) -> Document | None:
+        """The document with that digest, if a host of this run has shown it before."""
+        if digest not in self._read:
+            try:
+                self._read[digest] = json.loads((self.folder / digest).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                self._read[digest] = None
+        return self._read[digest]
+
+    def whole(self, status: t.Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
+        """A reading with the events of its whole document. Those of others are the same objects for all its hosts.
+
+        Without the document nothing is known, least of all that there are no other events: it is no reading then.
+        """
+        digest = status.get(OTHERS_IN)
+        if not isinstance(digest, str) or not isinstance(status.get("events"), list):
+            return dict(status)
+        shared = self._shared(digest, now)
+        if shared is None:
+            return {name: value for name, value in status.items() if name != "events"}
+        own = {str(event["id"]): event for event in status["events"]}
+        return {**status, "events": [own.get(event["id"], event) for event in shared]}
+
+    def _shared(self, digest: str, now: float) -> list[dict[str, t.Any]] | None:
+        document = self.known(digest)
+        if document is None:
+            return None
+        if "shared" not in document:
+            events: list[dict[str, t.Any]] = build_status(document, None, now)["events"]
+            document["shared"] = [{**event, "affects_this_host": False} for event in events]
+        shared: list[dict[str, t.Any]] = document["shared"]
+        return shared
+
+
+def own_events(document: Document, vm_name: str) -> Document:
+    """The document as if it held only what names this VM."""
+    positions = document["named"].get(canonical_name(vm_name), ())
+    return {**document, "events": [document["events"][position] for position in positions]}
+
+
+def _named(events: list[dict[str, t.Any]]) -> dict[str, list[int]]:
+    """VM -> the places of the events that name it."""
+    found: dict[str, list[int]] = {}
+    for position, event in enumerate(events):
+        for name in dict.fromkeys(canonical_name(resource) for resource in event["resources"]):
+            found.setdefault(name, []).append(position)
+    return found
+
+
+def status_told(answers: dict[str, t.Any], vm_name: str | None, documents: Documents | None = None) -> dict[str, t.Any]:
+    """`maintenance_status`, and the endpoint that it came from. Fails where something else has answered.
+
+    With `documents`, it holds the events that name this VM, and says where those of others are.
+    """
+    try:
+        identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
+        name = identity["vm_name"] if identity else vm_name
+        more = {}
+        if documents and name:
+            digest, document = documents.once(answers["events"]["body"])
+            document, more = own_events(document, name), {OTHERS_IN: digest}
+        else:
+            document = parse_document(answers["events"]["body"])
+    except BadReading as error:
+        raise AnsibleActionFail(
+            f"{answers['endpoint']} did not answer like the metadata service. {error}."
+            " Something else may be answering at this address, such as a proxy."
+        ) from None
+    return {
+        "endpoint": answers["endpoint"],
+        **build_status(document, identity, answers["heard_at"], vm_name),
+        **more,
+    }
+
+
+def status_told_in_a_roll(
+    answers: dict[str, t.Any], known: dict[str, t.Any] | None, vm_name: str | None, documents: Documents
+) -> dict[str, t.Any]:
+    """The same, with the digest of the document. `known`: who the VM is, as it has told before in this run."""
+    status = status_told(answers, str(known["vm_name"]) if known else vm_name, documents)
+    if known:
+        status["this_host"] = known
+    digest = status.get(OTHERS_IN) or document_digest(answers["events"]["body"])
+    return {**status, "document_sha256": digest, "heard_at": answers["heard_at"]}
+
+
+def endpoint_of(told: str, asked: str) -> str:
+    """The endpoint that answered: the one that was asked, or one that the host found for itself."""
+    if asked != "auto":
+        return asked
+    try:
+        return str(check_endpoint(told))
+    except ValueError as error:
+        raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
+
+
+def reading_of_drain(
+    look: dict[str, t.Any] | None, asked: t.Mapping[str, t.Any], this_host: dict[str, t.Any] | None, kept_in: str
+) -> dict[str, t.Any] | None:
+    """As _host_state would have it; None where the host is to be asked by itself."""
+    if not look or not this_host or not this_host.get("vm_name"):
+        return None
+    answers = {**look["answers"], "heard_at": time.time()}
+    try:
+        answers["endpoint"] = endpoint_of(answers["endpoint"], asked["endpoints"][0])
+        status = status_told_in_a_roll(answers, this_host, None, Documents(kept_in))
+    except AnsibleActionFail:
+        return None
+    return {
+        **status,
+        "api_version": asked["api_version"],
+        "journal": look["journal"],
+        "journal_problem": "",
+        "host_clock": look["clock"],
+        "run_mark": look["run_mark"],
+    }
+
+
+class ApiVersions:
+    """What was found out about a host. Lives in a folder of the run, as each task is a process of its own."""
+
+    def __init__(self, run_folder: str | Path, host: str) -> None:
+        self.folder = Path(run_folder) / "azure-api-versions"
+        self.host = host
+
+    def wanted(self, options: dict[str, t.Any]) -> str:
+        """The version to ask for: that of the options, or what was found; `auto` before anything was."""
+        if options["api_version"] != AUTO:
+            return str(options["api_version"])
+        try:
+            found = self._file(options["endpoint"]).read_text(encoding="ascii")
+        except (OSError, UnicodeDecodeError):
+            return AUTO
+        return found if found in API_VERSIONS else AUTO
+
+    def learn(self, options: dict[str, t.Any], answers: dict[str, t.Any]) -> None:
+        """Remember which version was answered."""
+        version = answers.get("api_version")
+        if options["api_version"] != AUTO or version is None:
+            return
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        # An endpoint that was found too is asked by its own name from now on.
+        for endpoint in (options["endpoint"], str(answers["endpoint"])):
+            self._file(endpoint).write_text(version, encoding="ascii")
+
+    def _file(self, endpoint: str) -> Path:
+        name = hashlib.sha256(f"{self.host} {endpoint}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self.folder / name
+
+
+# What a step was given may be secret.
+JOURNAL = HostHalf("drain_journal", _journal_command, _answers.JOURNAL, private=True)
+
+
+def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The result of drain_journal for its options."""
+    return JOURNAL.run(action, request, task_vars)
+
+
+def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str, t.Any] | None:
+    """The fence of a task, with what the host needs to ask whether the events are still there."""
+    if not options["fence"]:
+        return None
+    endpoint = options["endpoint"]
+    if endpoint != "auto":
+        try:
+            endpoint = check_endpoint(endpoint)
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+    ask = {"endpoints": [endpoint], "api_version": versions.wanted({**options, "endpoint": endpoint})}
+    return {**plain(options["fence"]), "ask": ask}
+
+
+_FILE = "maintenance_vms.json"
+
+
+def names_of_inventory(hostvars: t.Any, folder: str | None = None) -> InventoryNames:
+    """`folder`: a private one of this Ansible process, so that of many hosts with one task only the first looks."""
+    hosts = [str(host) for host in hostvars]
+    path = Path(folder) / _FILE if folder else None
+    known = _kept(path, hosts) if path else None
+    if known is None:
+        known = known_vms(hosts, plain(needed_vars(hosts, hostvars, (), texts=IDENTITY_VARIABLES)))
+        shared = of_one_short_name(hosts)
+        statuses = plain(needed_vars(shared, hostvars, (), texts=("maintenance_status",)))
+        known = with_told_scopes(known, this_hosts_of(shared, statuses))
+        if path:
+            _keep(path, hosts, known)
+    return InventoryNames(hosts, known)
+
+
+def _kept(path: Path, hosts: list[str]) -> dict[str, list[str | None]] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found["known"] if found["hosts"] == hosts else None
+
+
+def _keep(path: Path, hosts: list[str], known: dict[str, list[str | None]]) -> None:
+    fresh = path.with_name(f"{_FILE}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        fresh.write_text(json.dumps({"hosts": hosts, "known": known}), encoding="utf-8")
+        fresh.replace(path)
