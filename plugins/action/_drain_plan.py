@@ -23,9 +23,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible 
     in_one_sentence,
     plain,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.host_plan import HostPlan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
     ApiVersions,
     Documents,
@@ -34,6 +31,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings i
     reading_of_drain,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows, windows_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.drain import HostPlan
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, Folders
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),

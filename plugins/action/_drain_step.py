@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import step_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import StepOrders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.commands import StepOrders
 
 
 class ActionModule(ActionBase):

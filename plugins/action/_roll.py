@@ -27,13 +27,6 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
-    Cluster,
-    RecordsPlace,
-    clusters_of,
-    places_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import NO_EVENT
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import DRAIN, Documents, last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
@@ -68,6 +61,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import goes_on, left_of_the_batch
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+    Cluster,
+    RecordsPlace,
+    clusters_of,
+    places_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import NO_EVENT
 
 DEEDS = (
     "begin",

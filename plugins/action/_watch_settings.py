@@ -13,9 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import BY_CHILD, BY_UNIT
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import watch_settings_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.resolved import resolved_steps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, Folders, resolved_steps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import settings as _settings
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import action_loader, module_loader
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.task_files import used_by
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps
 
 
 @dataclasses.dataclass

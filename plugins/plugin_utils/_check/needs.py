@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step, place_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Step, place_of
 
 # MACHINE: nothing to look for there, but somewhere to get to.
 UNIT, PATH, COMMAND, MACHINE = "unit", "path", "command", "machine"

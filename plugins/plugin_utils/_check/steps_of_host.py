@@ -25,14 +25,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs imp
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Arguments, Step
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Arguments, Step
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+    OURS,
     BadSteps,
+    Folders,
     checked_health,
     checked_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
 
 # Since ansible-core 2.19 that is said of a file where it is read.
 _MAY_BE_TEMPLATES: dict[str, t.Any] = (

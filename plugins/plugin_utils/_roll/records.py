@@ -10,8 +10,8 @@ import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import Cluster, RecordsPlace
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RecordData, RunState
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Cluster, RecordsPlace
 
 # A node's label says that it has the annotation, which nobody can search for.
 ANNOTATION = "maintenance.azure/drained"

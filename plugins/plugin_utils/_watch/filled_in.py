@@ -15,7 +15,7 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import KEYS, MARK, MARK_SIGN, filled
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import Step
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Step
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch
 
 Whereabouts: t.TypeAlias = tuple[t.Any, ...]

@@ -15,14 +15,14 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     TELL,
     digest_of_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
     DONE_BY_TASKS,
     Spec,
     Step,
     place_of,
     webhook_of_the_controller,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps, checked_steps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, checked_steps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.event_uses import EventUses
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.filled_in import (
     LOOKED,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import SPECS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import checked_steps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import SPECS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import checked_steps
 from helpers import ROOT
 from helpers.ansible_run import inventory, play, run
 from helpers.simulator_process import Simulator

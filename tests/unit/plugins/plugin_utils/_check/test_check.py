@@ -51,9 +51,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service i
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.state import SILENT_AFTER, about_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.task_files import used_by
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way, about_way
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import BadSteps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import read_policy, ruling_on
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import OURS, BadSteps
 from helpers.default_policy import DEFAULT_POLICY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import ON_WINDOWS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import ON_WINDOWS
 from helpers import ROOT
 from helpers.windows_double import powershell_process
 from helpers.windows_double.machine import Machine

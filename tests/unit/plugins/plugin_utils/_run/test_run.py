@@ -8,12 +8,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.places import (
-    Cluster,
-    RecordsPlace,
-    clusters_of,
-    places_of,
-)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
@@ -31,6 +25,12 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records im
     foreign_records,
     remembered_only,
     with_records,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+    Cluster,
+    RecordsPlace,
+    clusters_of,
+    places_of,
 )
 from helpers.run_stages import (
     HOSTS,

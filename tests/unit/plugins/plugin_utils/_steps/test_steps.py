@@ -10,24 +10,27 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.changed_list import no_longer_meant
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import OURS, Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import identity_of, in_short, numbered
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
     SPECS,
     Step,
     fixed_waits,
+    identity_of,
+    in_short,
     leaves_nothing,
+    numbered,
     place_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+    OURS,
     BadSteps,
+    Folders,
     checked_health,
     checked_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import (
     end_of_time,
     nearest_deadline,
+    no_longer_meant,
     work_to_drain,
     work_to_restore,
 )

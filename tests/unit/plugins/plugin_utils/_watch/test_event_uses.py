@@ -11,7 +11,7 @@ import ansible.template
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import MARK
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.resolved import resolved_steps
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import resolved_steps
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.reflex import reflex_settings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch
 

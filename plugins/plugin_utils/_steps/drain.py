@@ -1,8 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host is drained or returned to service: its steps are checked, its journal is opened, and what can be done at once
-is done in the same command."""
+"""The plan for a drain or for a return to service on one host."""
 
 from __future__ import annotations
 
@@ -16,46 +15,46 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.changed_list import no_longer_meant
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.folders import Folders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import Identity, identity_of, numbered
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import (
-    DONE_BY_TASKS,
-    SPECS,
-    Step,
-    fixed_waits,
-    place_of,
-    webhook_of_the_controller,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.needs import (
-    check_for_windows_modules,
-    check_needs,
-    check_needs_on_windows,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.orders import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import path_of_mark, whose_deed
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.commands import (
     Item,
     StepOrders,
     asks_the_controller,
     ready,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.resolved import resolved_steps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.steps import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+    DONE_BY_TASKS,
+    SPECS,
+    Identity,
+    Step,
+    fixed_waits,
+    identity_of,
+    numbered,
+    place_of,
+    webhook_of_the_controller,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
     BadSteps,
+    Folders,
+    check_for_windows_modules,
+    check_needs,
+    check_needs_on_windows,
     checked_health,
     checked_steps,
+    resolved_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import (
     NO_EVENT,
     end_of_time,
     nearest_deadline,
     nearest_event,
+    no_longer_meant,
     told_steps,
     with_health_by_tasks,
     work_from_records,
     work_to_drain,
     work_to_restore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import path_of_mark, whose_deed
 
 
 @dataclasses.dataclass

@@ -1,13 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which kinds of drain steps there are, which arguments they take, and what is known of a step by these. Pure."""
+"""The kinds of drain steps, how a step is known again, and where it acts."""
 
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
 
 Arguments: t.TypeAlias = dict[str, t.Any]
 Spec: t.TypeAlias = dict[str, t.Any]
@@ -173,3 +177,171 @@ def leaves_nothing(kind: str, arguments: Mapping[str, t.Any]) -> bool:
         return not (arguments.get("restore_command") or arguments.get("patroni", {}).get("switch_back"))
     half = {"log": "restore_message", "command": "restore", "checkpoint": "restore", "tasks": "restore"}.get(kind)
     return kind == "connections" or (half is not None and not arguments.get(half))
+
+
+# That is its kind and what it acts on, such as a server of a backend on a load balancer. How long it may take and
+# what it says is not part of it.
+
+Identity: t.TypeAlias = dict[str, t.Any]
+
+# Kind, and its variant where it has some -> the arguments that say what it acts on. The first that is given counts for
+# commands, as a command is known by what it does; a command that only undoes is known by that.
+_ACTS_ON: dict[str, tuple[str, ...]] = {
+    "load_balancer.haproxy": ("backend", "server"),
+    "load_balancer.nginx": ("upstream_file", "server"),
+    "load_balancer.probe_file": ("path",),
+    "failover.patroni": ("url", "cluster"),
+    "services": ("names",),
+    "connections": ("ports",),
+    "kubernetes": ("host", "node"),
+    "log": (),
+}
+_FIRST_OF: dict[str, tuple[str, ...]] = {
+    "checkpoint": ("command",),
+    "command": ("drain", "restore"),
+    "failover": ("command",),
+    "tasks": ("drain", "restore"),
+}
+_VARIANTS = {"load_balancer": ("haproxy", "nginx", "probe_file"), "failover": ("patroni",)}
+
+
+def identity_of(kind: str, arguments: Mapping[str, t.Any], here: str, is_own: bool) -> Identity:
+    """`here` is the inventory host that is drained; `is_own` says that the kind is the user's."""
+    if is_own or kind not in SPECS:
+        return {"kind": kind, "arguments": dict(arguments)}
+    variant = next((name for name in _VARIANTS.get(kind, ()) if isinstance(arguments.get(name), Mapping)), None)
+    inner: Mapping[str, t.Any] = arguments[variant] if variant else arguments
+    full_kind = f"{kind}.{variant}" if variant else kind
+    if full_kind in _FIRST_OF:
+        names = [name for name in _FIRST_OF[full_kind] if inner.get(name) is not None][:1]
+    else:
+        names = [name for name in _ACTS_ON[full_kind] if inner.get(name) is not None]
+    identity: Identity = {"kind": full_kind, **{name: inner[name] for name in names}}
+    if kind == "load_balancer" and inner.get("host") not in (None, here):
+        identity["host"] = str(inner["host"])
+    return identity
+
+
+def numbered(identities: Iterable[Identity]) -> list[Identity]:
+    """The same, where of several that are equal each but the first is told apart by its place among them."""
+    seen: list[Identity] = []
+    found = []
+    for identity in identities:
+        again = seen.count(identity)
+        seen.append(identity)
+        found.append({**identity, "again": again} if again else identity)
+    return found
+
+
+def in_short(identity: Identity) -> str:
+    """Such as "load_balancer.haproxy web web-1 on lb1", for a sentence. Letters only: it may come from a journal."""
+    words = [_word(value) for name, value in identity.items() if name not in ("kind", "host", "again")]
+    place = f" on {_word(identity['host'])}" if "host" in identity else ""
+    return f"{' '.join([_word(identity['kind']), *words])}{place}"
+
+
+def _word(value: t.Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(_word(one) for one in value)[:100]
+    return printable(value)[:100]
+
+
+# What is taken of a host's variables: as they are written, and resolved only where they name another machine.
+PLACE_VARIABLES = ("drain_steps", "drain_records", "drain_journal")
+
+
+class RecordsPlace(t.NamedTuple):
+    """A folder with records on another machine."""
+
+    machine: str
+    folder: str
+
+    @property
+    def in_words(self) -> str:
+        return self.machine
+
+
+class Cluster(t.NamedTuple):
+    """A cluster whose nodes have annotations, and the machine that talks to it."""
+
+    machine: str
+    kubeconfig: str
+    context: str
+
+    @property
+    def in_words(self) -> str:
+        named = " ".join(filter(None, (self.kubeconfig, self.context)))
+        return f"the cluster {named} that {self.machine} talks to" if named else f"the cluster of {self.machine}"
+
+
+def clusters_of(
+    hosts: Iterable[str],
+    raw: Callable[[str], Mapping[str, t.Any]],
+    resolved: Callable[[str, t.Any], t.Any],
+) -> dict[str, list[Cluster]]:
+    """Host -> the clusters whose nodes its steps drain."""
+    found: dict[str, list[Cluster]] = {}
+    for host in hosts:
+        for step in _steps(host, raw(host), resolved):
+            node = step.get("kubernetes")
+            if isinstance(node, Mapping):
+                where = [str(resolved(host, node.get(name)) or "") for name in Cluster._fields[1:]]
+                machine = str(resolved(host, node.get("host")) or "localhost")
+                found.setdefault(host, []).append(Cluster(machine, *where))
+    return {host: list(dict.fromkeys(clusters)) for host, clusters in found.items()}
+
+
+def places_of(
+    hosts: Iterable[str],
+    raw: Callable[[str], Mapping[str, t.Any]],
+    resolved: Callable[[str, t.Any], t.Any],
+) -> dict[str, list[RecordsPlace]]:
+    """Host -> where its steps leave records. `raw` gives a host's variables unresolved, `resolved` a value of them."""
+    found: dict[str, list[RecordsPlace]] = {}
+    for host in hosts:
+        variables = raw(host)
+        machines = [_machine(host, step, resolved) for step in _steps(host, variables, resolved)]
+        for machine in dict.fromkeys(filter(None, machines)):
+            found.setdefault(host, []).append(RecordsPlace(machine, _folder(host, machine, variables, raw, resolved)))
+    return found
+
+
+def _steps(
+    host: str, variables: Mapping[str, t.Any], resolved: Callable[[str, t.Any], t.Any]
+) -> list[Mapping[str, t.Any]]:
+    steps = variables.get("drain_steps")
+    if isinstance(steps, str):
+        steps = resolved(host, steps)
+    return [step for step in steps if isinstance(step, Mapping)] if steps else []
+
+
+def _machine(host: str, step: Mapping[str, t.Any], resolved: Callable[[str, t.Any], t.Any]) -> str:
+    balancer = step.get("load_balancer")
+    if not isinstance(balancer, Mapping):
+        return ""
+    # Only where it is: the rest of a step may need an event to be resolved.
+    where = {
+        name: {"host": resolved(host, inner["host"])}
+        for name, inner in balancer.items()
+        if isinstance(inner, Mapping) and inner.get("host")
+    }
+    return place_of("load_balancer", where, host) or ""
+
+
+def _folder(
+    host: str,
+    machine: str,
+    variables: Mapping[str, t.Any],
+    raw: Callable[[str], Mapping[str, t.Any]],
+    resolved: Callable[[str, t.Any], t.Any],
+) -> str:
+    own = raw(machine).get("drain_records")
+    if own:
+        return str(resolved(machine, own))
+    if variables.get("drain_records"):
+        return str(resolved(host, variables["drain_records"]))
+    journal = str(resolved(host, variables.get("drain_journal") or DEFAULT_PATH))
+    if not journal.startswith("/"):
+        # That of a Windows host; the other machine is none.
+        journal = DEFAULT_PATH
+    return posixpath.join(posixpath.dirname(journal), "records")

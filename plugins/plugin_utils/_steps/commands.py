@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders to the host half of _drain_step, and what a drain or a restore has come to by its answers."""
+"""Orders to a host: one step after another."""
 
 from __future__ import annotations
 
@@ -20,19 +20,14 @@ from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_log 
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import OPTIONAL_KINDS, workings_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.identity import in_short
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.kinds import webhook_of_the_controller
-from ansible_collections.maintenance.azure.plugins.plugin_utils._drain.work import (
-    in_order,
-    with_statuses,
-    with_step,
-)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
     SECONDS_AFTER_SILENCE,
     SECONDS_OF_A_COMMAND,
     HostHalf,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import in_short, webhook_of_the_controller
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import in_order, with_statuses, with_step
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
