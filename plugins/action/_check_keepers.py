@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_keepers_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
     SIGNS_OF_WINDOWS,
     lease_groups,
     windows_hosts,

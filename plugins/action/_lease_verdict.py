@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_verdict_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import Refusal, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import Refusal, verdict
 
 
 class ActionModule(ActionBase):

@@ -28,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import DRAIN, Documents, last_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import SIGNS_OF_WINDOWS, windows_hosts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
     approval_decision,

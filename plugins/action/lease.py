@@ -26,8 +26,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows im
     is_windows,
     windows_path,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import NOTHING, READ, RENEW, TAKE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
+    NOTHING,
+    READ,
+    RENEW,
+    TAKE,
+    group_path,
+)
 
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import letters
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import READ, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import READ, letters, verdict
 
 LeaseAnswer: t.TypeAlias = Mapping[str, t.Any]
 

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
     NOTE_KEYS,
     LeaseVerdict,
     Refusal,

@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     with_told_scopes,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, some_of, wrapped
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import lease_groups
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import lease_groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanWave
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import MOST_HOSTS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import Refusal as LeaseRefusal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import Refusal as LeaseRefusal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry
 
 # What became of a host's drain. Only a journal that says so makes a host drained.

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import group_path
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import group_path
 from helpers import ROOT, ansible_run, transports
 from helpers.ansible_run import environment, inventory, play_each
 from helpers.leases import note

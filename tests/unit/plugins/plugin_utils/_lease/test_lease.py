@@ -19,13 +19,13 @@ import time
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common import ansible as _ansible
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import RunHasEnded, is_dead, this_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.holder import owner_in_words
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.keepers import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
     group_path,
     lease_groups,
+    owner_in_words,
+    verdict,
     windows_hosts,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import verdict
 from helpers.leases import mark, note
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -19,7 +19,7 @@ from pathlib import Path
 from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
 from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import release, renew, take
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lock.quorum import LeaseVerdict, verdict
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import LeaseVerdict, verdict
 from helpers.leases import note, owner
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
