@@ -30,37 +30,28 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import DRAIN, Documents, last_reading
 from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import (
-    approval_decision,
-    batch_check,
-    batch_model,
-    drain_decision,
-    leftover_hosts,
-    round_record,
-    run_plan,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.leases import outvoted
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.left_of_deeds import (
-    left_to_tasks,
-    to_be_read_again,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
-    from_carried,
-    packed,
-    to_carry,
-    unpacked,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.records import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.leases import outvoted
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import left_to_tasks, to_be_read_again
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import goes_on, left_of_the_batch
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import (
     RecordKeeper,
     answer_of_cluster,
     foreign_records,
     recorded_hosts,
     with_records,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import RunState
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.turns import goes_on, left_of_the_batch
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
+    RunState,
+    from_carried,
+    packed,
+    to_carry,
+    unpacked,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
     Cluster,
     RecordsPlace,
@@ -139,7 +130,7 @@ class ActionModule(ActionBase):
                     known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
         return found
 
-    def _inventory(self) -> batch_model.Inventory:
+    def _inventory(self) -> _view.Inventory:
         mine = set(self.hosts)
 
         def elsewhere() -> dict[str, list[str]]:
@@ -149,7 +140,7 @@ class ActionModule(ActionBase):
         def names() -> InventoryNames:
             return InventoryNames(self.state["lease_of"], self.state["vms"])
 
-        return batch_model.Inventory(elsewhere, names)
+        return _view.Inventory(elsewhere, names)
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> keeper -> what it answered. Who asked whom does not matter."""
@@ -179,7 +170,7 @@ class ActionModule(ActionBase):
         }
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
-        shared = run_plan.for_the_plays(self.state, self.wishes)
+        shared = _run.for_the_plays(self.state, self.wishes)
         return {"roll": {"state": packed(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:
@@ -191,7 +182,7 @@ class ActionModule(ActionBase):
         windows = windows_hosts(variables)
         services = self._services(variables) if self._counts_services() else {}
         vms = known_vms(inventory, plain(variables))
-        self.state = run_plan.begin(
+        self.state = _run.begin(
             run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services, vms
         )
         # Where steps leave a record: those machines are asked who is drained there.
@@ -248,14 +239,14 @@ class ActionModule(ActionBase):
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
-        gone = set(run_plan.vanished(self.state))
+        gone = set(_run.vanished(self.state))
         self.hosts = [host for host in self.hosts if host not in gone]
-        self.state = run_plan.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
+        self.state = _run.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
         made = self.state["plan"]
         return self._told(
             lines=[*made["lines"], *foreign_records(self.state)],
             shows=self.state["number_of_pass"] == 1 or bool(made["waves"]),
-            planned=run_plan.in_numbers(made),
+            planned=_run.in_numbers(made),
             calls=self.state["first_wave"]["calls"] if self.state["first_wave"] else [],
             nothing_read=len(made["unknown"]) >= len(self.state["hosts"]),
         )
@@ -263,7 +254,7 @@ class ActionModule(ActionBase):
     def _check(self) -> dict[str, t.Any]:
         # Any host of the run may have asked for the lease of its first wave.
         early = self._answers_of(self.state["hosts"]) if self.state["first_wave"] else {}
-        found = batch_check.check(self.state, self.hosts, self.wishes, early, self.now)
+        found = _run.check(self.state, self.hosts, self.wishes, early, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
         return self._told(
@@ -279,7 +270,7 @@ class ActionModule(ActionBase):
     def _decide(self) -> dict[str, t.Any]:
         early = self.options["answers"]
         answers = from_carried(early) if early else self._answers()
-        found = drain_decision.decide(
+        found = _round.decide(
             self.state,
             self._variables(READ),
             self.wishes,
@@ -293,16 +284,16 @@ class ActionModule(ActionBase):
         return {**self._round_told(found), **({"warnings": warnings} if warnings else {})}
 
     def _confirm_drain(self) -> dict[str, t.Any]:
-        decision = t.cast(drain_decision.Decision, self.round["decision"])
+        decision = t.cast(_round.Decision, self.round["decision"])
         self._take_up_round()
-        return self._round_told(drain_decision.confirm_drain(self.state, decision, self._answers(), self.now))
+        return self._round_told(_round.confirm_drain(self.state, decision, self._answers(), self.now))
 
     def _take_up_round(self) -> None:
         """What has changed since the state was written down; whoever was lost in between belongs to it as well."""
         self.state["notes"], self.state["refusals"] = self.round["notes"], self.round["refusals"]
         self.hosts = self.round["batch"]
 
-    def _round_told(self, decision: drain_decision.Decision) -> dict[str, t.Any]:
+    def _round_told(self, decision: _round.Decision) -> dict[str, t.Any]:
         found = decision["round"]
         return {
             "text": to_carry({"decision": decision, "batch": self.hosts, **self._heard()}),
@@ -340,15 +331,13 @@ class ActionModule(ActionBase):
         found = self.round["decision"]["round"]
         self._take_up_round()
         variables = self._variables((*READ, "drain_result"))
-        orders, held, calls = approval_decision.order(
-            self.state, found, variables, self.wishes, self._inventory(), self.now
-        )
+        orders, held, calls = _round.order(self.state, found, variables, self.wishes, self._inventory(), self.now)
         return self._orders_told(orders, held, calls)
 
     def _confirm_approval(self) -> dict[str, t.Any]:
         self._take_up_round()
         orders, calls = self.round["orders"], self.round["calls"]
-        orders, held = approval_decision.confirm_approval(self.state, orders, self._answers(), calls, self.now)
+        orders, held = _round.confirm_approval(self.state, orders, self._answers(), calls, self.now)
         return self._orders_told(orders, held, [])
 
     def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
@@ -371,7 +360,7 @@ class ActionModule(ActionBase):
 
     def _leftovers(self) -> dict[str, t.Any]:
         since = self.round.get("since") or self.now
-        orders, pause = leftover_hosts.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
+        orders, pause = _run.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
         return {
             "text": to_carry({"orders": orders, "since": since}),
             "orders": _each_as_text(orders),
@@ -386,7 +375,7 @@ class ActionModule(ActionBase):
         self.state["notes"] = self.round.get("notes", [])
         self.state["refusals"] = self.round.get("refusals", self.state["refusals"])
         variables = self._variables((*READ, *REGISTERED))
-        self.state, calls, of_others = round_record.record(
+        self.state, calls, of_others = _round.record(
             self.state, self.round["orders"], found, variables, self.options["wave"], self.now
         )
         if found is None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import what_may_go_down_now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Host, Journal, Roll, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, Host, Journal, Roll, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import what_may_go_down_now
 
 NOW = 1000.0
 LATER = NOW + 3600.0

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import read_wishes
 
 from helpers.default_policy import DEFAULT_POLICY
 
 NOW = 1_794_787_200.0  # 2026-11-16T00:00:00Z
 HOSTS = ("web-0", "web-1", "web-2")
-INVENTORY = _batch_model.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
+INVENTORY = _view.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
 
 
 def wishes(**more):
@@ -44,9 +42,9 @@ def drained(*events, run="r", state="drained", **more):
 
 
 def a_run(hosts=HOSTS, events=(), **more):
-    state = _run_plan.begin("r", NOW, hosts, dict.fromkeys(HOSTS, "set"), None)
+    state = _run.begin("r", NOW, hosts, dict.fromkeys(HOSTS, "set"), None)
     state = {**state, **more}
-    return _run_plan.plan(state, {host: reading(host, events) for host in hosts}, wishes(), INVENTORY, NOW)
+    return _run.plan(state, {host: reading(host, events) for host in hosts}, wishes(), INVENTORY, NOW)
 
 
 def answers(held=True, notes=(), renewed=False, keepers=3):
@@ -59,7 +57,7 @@ def answers(held=True, notes=(), renewed=False, keepers=3):
 def decided(events, batch, told, state=None, **journals):
     known = {host: reading(host, events, journals.get(host.replace("-", "_"))) for host in batch}
     run = state or a_run(events=events)
-    return run, known, _drain_decision.decide(run, known, wishes(), INVENTORY, told, NOW)
+    return run, known, _round.decide(run, known, wishes(), INVENTORY, told, NOW)
 
 
 def note(host, mark=None):
@@ -69,14 +67,14 @@ def note(host, mark=None):
 def ordered(events, journal, **more):
     run, known, found = decided([reboot(0)], ["web-0"], answers())
     known = {"web-0": {**reading("web-0", events, journal), "drain_result": {"state": "drained"}, **more}}
-    return run, _approval_decision.order(run, found["round"], known, wishes(), INVENTORY, NOW)
+    return run, _round.order(run, found["round"], known, wishes(), INVENTORY, NOW)
 
 
 def begun(events, told, **more):
     """A run whose lock hosts were asked right after the plan, and what is checked before its first wave."""
     run = a_run(events=events)
     wave = run["plan"]["waves"][0]["hosts"]
-    return run, _batch_check.check(run, wave, wishes(), told, more.get("now", NOW))
+    return run, _run.check(run, wave, wishes(), told, more.get("now", NOW))
 
 
 def with_reflexes(known, left=True):

@@ -12,7 +12,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import (
     THE_REST,
     Place,
     group_hosts,

@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import at_least
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import at_least
 
 NOTICE = 900
 # Doubts that a host is the VM that it says it is, whatever the others say.

@@ -13,9 +13,8 @@ import math
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import group_states, roll_leaves_alone
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Event, Roll
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, GroupState, Roll
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import group_states, roll_leaves_alone
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import model as _model
 from hypothesis import strategies as st
 
 from .azure import Script
@@ -255,7 +255,7 @@ def play(history, parts=ALL):
     )
     # A limit over all groups counts what a liar says of itself: with one, it may hold up other groups.
     limit = None if history.liars else history.max_at_once
-    settings = model.Settings(drain_timeout=60.0, reserve=20.0, overlap=history.overlap, max_at_once=limit)
+    settings = _model.Settings(drain_timeout=60.0, reserve=20.0, overlap=history.overlap, max_at_once=limit)
     for number, (at, pattern, takes) in enumerate(history.runs):
         more = {"drain_takes": dict(zip(world.hosts, takes, strict=True)), "batched": history.batched}
         more["quick"] = history.quick

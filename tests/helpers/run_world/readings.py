@@ -9,8 +9,7 @@ import dataclasses
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, read_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.batch_model import gone_now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import gone_now, kept_of, model_of
 
 from .liars import events_told, journal_told, told
 

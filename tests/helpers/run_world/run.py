@@ -8,7 +8,9 @@ from __future__ import annotations
 import dataclasses
 import random
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide, drain_decision, model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import model as _model
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import rules as _rules
 
 from . import batches
 from .lease import Quorum
@@ -44,7 +46,7 @@ class Run:
         self.name = name
         self.pattern = list(hosts)
         self.patience = patience
-        self.settings = settings or model.Settings(drain_timeout=60.0, reserve=20.0)
+        self.settings = settings or _model.Settings(drain_timeout=60.0, reserve=20.0)
         if not world.parts.sent_again:
             self.settings = dataclasses.replace(self.settings, resend_after=float("inf"))
         self.drain_takes = drain_takes or {}
@@ -208,7 +210,7 @@ class Run:
             records = [{"host": host} for host in self.world.balancer.records]
             read = {host: self.known.kept[host] for host in fresh}
             known = {"run_id": "", "records": records}
-            if gone := drain_decision._settled_notes(known, self.notes[group], read):
+            if gone := _round._settled_notes(known, self.notes[group], read):
                 yield from self.renew_lease(group, (), gone)
 
     # -- what it knows
@@ -273,10 +275,10 @@ class Run:
         """As a play does it: what is out first, over all hosts; then batch after batch, each decided for itself."""
         while self.world.clock.now < end:
             self.acts_on = frozenset(self.pattern)
-            yield from self._decide_once((model.RETURN, model.FORGET))
+            yield from self._decide_once((_model.RETURN, _model.FORGET))
             roll, _readings = yield from self.read()
             planned = batches.batches(roll)
-            if not planned and not decide.what_may_go_down_now(roll):
+            if not planned and not _rules.what_may_go_down_now(roll):
                 return
             for batch in planned:
                 self.acts_on = frozenset(batch.hosts)
@@ -303,12 +305,12 @@ class Run:
     def _gives_way(self, moves):
         """What is waited for is this run's own to do, in another batch."""
         others = set(self.pattern) - self.acts_on
-        waits_for = {name for move in moves if move.kind == model.HOLD for name in move.in_the_way}
-        return all(move.kind == model.HOLD for move in moves) and waits_for and waits_for <= others
+        waits_for = {name for move in moves if move.kind == _model.HOLD for name in move.in_the_way}
+        return all(move.kind == _model.HOLD for move in moves) and waits_for and waits_for <= others
 
     def _until_nothing_is_left(self, end):
         while self.world.clock.now < end:
-            if not (yield from self._decide_once(model.MOVES)):
+            if not (yield from self._decide_once(_model.MOVES)):
                 return
             yield 6.0 + 8.0 * self.random.random()
 
@@ -337,7 +339,7 @@ class Run:
         return moves
 
     def _moves(self, roll):
-        moves = decide.what_may_go_down_now(roll)
+        moves = _rules.what_may_go_down_now(roll)
         self._look_for_the_dead(moves)
         if not self.world.parts.sent_events_need_the_lease:
             moves = (*_drained_at_once(roll), *moves)
@@ -346,8 +348,8 @@ class Run:
     def _notes_of(self, moves):
         found = []
         for move in moves:
-            if move.needs_lease and move.kind in (model.DRAIN, model.ROUND):
-                event_id = move.approve if move.kind == model.ROUND else move.events[0]
+            if move.needs_lease and move.kind in (_model.DRAIN, _model.ROUND):
+                event_id = move.approve if move.kind == _model.ROUND else move.events[0]
                 found += self._drain_notes(move, event_id)
         return found
 
@@ -370,7 +372,7 @@ class Run:
 
     def _look_for_the_dead(self, moves):
         for move in moves:
-            if move.kind == model.HOLD and "is at work on" in move.why:
+            if move.kind == _model.HOLD and "is at work on" in move.why:
                 for host in move.hosts if not self.world.has_liar(move.group) else ():
                     journal = self.world.hosts[host].journal
                     # The hold names the one host that is worked on; the others of its event wait with it.
@@ -386,20 +388,20 @@ class Run:
 
     def _children(self, move, roll, readings):
         """Coroutines that run side by side."""
-        if move.kind == model.FORGET:
+        if move.kind == _model.FORGET:
             if self.world.parts.marks_are_taken_over:
                 return [self._command(move.hosts[0], "forget", readings)]
-        elif move.kind == model.FINISH:
+        elif move.kind == _model.FINISH:
             if move.take_over:
                 return [self._command(host, "take_over", readings) for host in move.take_over]
-        elif move.kind == model.RETURN:
+        elif move.kind == _model.RETURN:
             return [self._return(host, readings, move.events) for host in move.hosts]
-        elif move.kind == model.DRAIN:
+        elif move.kind == _model.DRAIN:
             # Not counted: what `proceed` drained, and what is taken away.
             taken_away = any(self.world.azure.type_of(event) == "Preempt" for event in move.events)
             counted = (move.needs_lease or not taken_away) and self.settings.overlap != "proceed"
             return [self._drain(move, readings, move.events[0], counted)]
-        elif move.kind == model.ROUND:
+        elif move.kind == _model.ROUND:
             return [self._round(move, roll, readings)]
         return []
 
@@ -430,7 +432,7 @@ class Run:
         event = _event_of(roll, move.approve, move.group)
         ready = all(
             hosts[name].journal is not None
-            and decide._is_drained(hosts[name], event)
+            and _rules._is_drained(hosts[name], event)
             and hosts[name].journal.owner == self.name
             for name in move.hosts
         )
@@ -598,7 +600,7 @@ class Run:
     def _verdict(self, event_id, group, roll):
         if not self.world.parts.one_approval_at_a_time:
             roll = dataclasses.replace(roll, events=tuple(e for e in roll.events if e.id == event_id))
-        verdict = decide.may_approve_now(event_id, roll, self._members(group))
+        verdict = _rules.may_approve_now(event_id, roll, self._members(group))
         if not verdict.allowed:
             self.world.tell(f"{self.name}: {event_id} not approved: {verdict.why}")
         return verdict.allowed
@@ -620,15 +622,15 @@ def _named_by_anybody(host, roll):
 
 def _drained_at_once(roll):
     """What L4 is about: a host of a sent event that is drained without the lease and rule 1."""
-    for state in decide.group_states(roll):
+    for state in _rules.group_states(roll):
         for event in state.events:
             hosts = [
                 host.name
                 for host in state.actable
                 if state.is_sent_for(host, event)
                 and event.action == "drain"
-                and not decide._is_drained(host, event)
+                and not _rules._is_drained(host, event)
                 and not state.is_worked_on(host)
             ]
             if hosts:
-                yield model.Move(model.DRAIN, state.name, tuple(hosts), (event.id,))
+                yield _model.Move(_model.DRAIN, state.name, tuple(hosts), (event.id,))

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_model as _batch_model
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import left_of_deeds as _left
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import orders as _orders
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import outcomes as _outcomes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import DRAIN_STATES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import orders as _orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import DRAIN_STATES
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import kept_of
 from helpers.properties import assert_generated
 from hypothesis import given
 from hypothesis import strategies as st
@@ -312,7 +309,7 @@ def event_of_two(**changes):
 def test_who_is_late_for_an_event_that_takes_him_away_is_not_put_back_into_service():
     orders = _orders.wave_orders([event_of_two(vanishing=True)], ["a", "b"], {"a": "drained", "b": "late"})
     assert not any(order["restore"] or order["approve_drained"] or order["wait"] for order in orders.values())
-    late = {**_outcomes.host_outcome(1, orders["b"], {"error": "too late"}, {}, {}), "number_of_pass": 1}
+    late = {**_orders.host_outcome(1, orders["b"], {"error": "too late"}, {}, {}), "number_of_pass": 1}
     assert late["state"] == "vanished"
     summary = run_summary(RUN, {"b": late}, empty_plan())
     assert (summary["ok"], summary["left"]["failed"]) == (False, ["b"])
@@ -325,17 +322,17 @@ def test_who_shows_an_event_and_who_does_not_is_told_where_it_is_refused():
     orders = _orders.wave_orders([event], ["a", "b"], {"a": "drained", "b": "not_needed"})
     assert orders["a"]["refused"] == [{"id": "E", "uncovered": ["vm-b"], "why": "a shows it, b does not"}]
     assert (orders["a"]["approve_drained"], orders["b"]["acts"]) == ([], False)
-    outcome = {**_outcomes.host_outcome(1, orders["a"], {}, {}, {"state": "restored"}), "number_of_pass": 1}
+    outcome = {**_orders.host_outcome(1, orders["a"], {}, {}, {"state": "restored"}), "number_of_pass": 1}
     summary = run_summary(RUN, {"a": outcome}, empty_plan())
     assert not summary["ok"]
     assert "Not approved: event E, which also touches vm-b: a shows it, b does not." in summary["lines"]
 
 
-INVENTORY = _batch_model.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
+INVENTORY = _view.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
 
 
 def a_run(hosts=("a",), **changes):
-    return {**_run_plan.begin("r", 0.0, list(hosts), dict.fromkeys(hosts, ""), None), **changes}
+    return {**_run.begin("r", 0.0, list(hosts), dict.fromkeys(hosts, ""), None), **changes}
 
 
 def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
@@ -343,9 +340,9 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     run = a_run()
     for found in (doubts, doubts[:1], []):
         made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found, "refused_hosts": []}
-        monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, made=made, **_options: dict(made))
-        monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
-        run = _run_plan.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
+        monkeypatch.setattr(_view, "make_plan", lambda *_given, made=made, **_options: dict(made))
+        monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
+        run = _run.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
     assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
     summary = run_summary({**RUN, "not_believed": run["not_believed"]}, {}, empty_plan())
     assert not summary["ok"]
@@ -390,7 +387,7 @@ def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
     groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
     variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
     run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
-    stop = _batch_check.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
+    stop = _run.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
@@ -456,12 +453,12 @@ def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(pl
     variables = {host: {"maintenance_delivery_group": f"set-{host}"} for host in "abc"}
     outcomes = {host: {"state": "failed", "wave": 1, "number_of_pass": 1} for host in failed}
     run = a_run("abc", plan=plan, kept=kept_of("abc", variables, 0.0), outcomes=outcomes)
-    shared = _run_plan.for_the_plays(run, Wishes(plan_only=plan_only))
+    shared = _run.for_the_plays(run, Wishes(plan_only=plan_only))
     assert (shared["waves"], shared["leftovers"]) == (waves, leftovers)
 
 
 def test_only_what_was_read_in_this_run_is_taken_for_known():
-    assert not _run_plan.for_the_plays(a_run(), Wishes())["has_read"]
+    assert not _run.for_the_plays(a_run(), Wishes())["has_read"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
@@ -473,11 +470,11 @@ def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
         "not_believed": [],
         "refused_hosts": [],
     }
-    monkeypatch.setattr(_batch_model, "make_plan", lambda *_given, **_options: dict(made))
-    monkeypatch.setattr(_run_plan, "render_plan", lambda _plan: [])
+    monkeypatch.setattr(_view, "make_plan", lambda *_given, **_options: dict(made))
+    monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
     run = a_run()
-    assert _run_plan.for_the_plays(run, Wishes())["to_read"]
-    shared = _run_plan.for_the_plays(_run_plan.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
+    assert _run.for_the_plays(run, Wishes())["to_read"]
+    shared = _run.for_the_plays(_run.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
     assert (shared["to_read"], shared["has_read"]) == (False, True)
 
 
@@ -499,7 +496,7 @@ NOW = 1_000_000.0
     [({}, False), ({"work": []}, False), ({"skipped": True}, False), ({"work": [{"kind": "tasks"}]}, True)],
 )
 def test_only_steps_that_need_tasks_are_left_to_tasks(result, is_left):
-    assert _left.left_to_tasks({"web-0": result, "web-1": {}}) == (["web-0"] if is_left else [])
+    assert _orders.left_to_tasks({"web-0": result, "web-1": {}}) == (["web-0"] if is_left else [])
 
 
 @pytest.mark.parametrize(
@@ -517,4 +514,4 @@ def test_only_steps_that_need_tasks_are_left_to_tasks(result, is_left):
     ],
 )
 def test_who_brought_no_young_reading_along_is_read_again(result, again):
-    assert _left.to_be_read_again({"web-0": result}, 40.0, NOW) == (["web-0"] if again else [])
+    assert _orders.to_be_read_again({"web-0": result}, 40.0, NOW) == (["web-0"] if again else [])

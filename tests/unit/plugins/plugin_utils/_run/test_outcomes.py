@@ -9,10 +9,9 @@ import json
 
 import jsonschema
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import outcomes as _outcomes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.artifact import run_artifact
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order, left_as_it_is
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.summary import run_summary
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import orders as _orders
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import empty_order, left_as_it_is
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import run_artifact, run_summary
 from helpers import ROOT
 
 # What became of a host in a wave, from what its roles have registered.
@@ -35,7 +34,7 @@ def registered(**changes):
 
 
 def outcome(given, **changes):
-    return _outcomes.wave_outcomes({"a": given}, {"a": registered(**changes)}, 3, 2)["a"]
+    return _orders.wave_outcomes({"a": given}, {"a": registered(**changes)}, 3, 2)["a"]
 
 
 def told(given, **changes):
@@ -45,14 +44,14 @@ def told(given, **changes):
 
 def test_who_has_its_turn_later_keeps_what_became_of_it():
     earlier = {"a": {"state": "stays drained"}}
-    assert _outcomes.wave_outcomes({"a": left_as_it_is()}, {"a": registered()}, 1, 1, earlier) == earlier
-    assert _outcomes.wave_outcomes({"a": left_as_it_is()}, {}, 1, 1) == {}
+    assert _orders.wave_outcomes({"a": left_as_it_is()}, {"a": registered()}, 1, 1, earlier) == earlier
+    assert _orders.wave_outcomes({"a": left_as_it_is()}, {}, 1, 1) == {}
     orders = {"a": left_as_it_is(), "b": order(acts=False)}
-    assert list(_outcomes.wave_outcomes(orders, {"b": registered()}, 1, 1)) == ["b"]
+    assert list(_orders.wave_outcomes(orders, {"b": registered()}, 1, 1)) == ["b"]
 
 
 def test_one_that_has_told_nothing_at_all():
-    found = _outcomes.wave_outcomes({"a": order("lost")}, {"a": None}, 1, 1)["a"]
+    found = _orders.wave_outcomes({"a": order("lost")}, {"a": None}, 1, 1)["a"]
     assert (found["state"], found["error"]) == ("lost", "No answer No approval")
 
 
@@ -129,7 +128,7 @@ def test_what_was_not_sent_in_an_earlier_turn_is_not_refused_when_it_is_sent_in_
     assert (first["state"], first["refused"]) == ("stays drained", [{"id": "R"}])
     sent = {"over": True, "approved": ["E"], "leaders": {"E": "a"}, "outcomes": {"E": "gone"}}
     known = {"a": registered(approve_result=sent)}
-    found = _outcomes.wave_outcomes({"a": order()}, known, 4, 2, {"a": first})["a"]
+    found = _orders.wave_outcomes({"a": order()}, known, 4, 2, {"a": first})["a"]
     assert (found["state"], found["refused"]) == ("restored", [{"id": "R"}])
     # Who has no other turn tells it.
     left = outcome(order(restore=False), approve_result={"over": False, "unsent": ["E"], "refused": refused[:1]})
@@ -150,7 +149,7 @@ def test_what_an_earlier_round_has_done_is_kept():
     second = {key: value for key, value in approve.items() if key == "over"}
     second.update(approved=["F"], leaders={"F": "b"}, times={"F": {}}, outcomes={"F": "gone"})
     known = {"a": registered(approve_result=second)}
-    found = _outcomes.wave_outcomes({"a": order(refused=[{"id": "S"}])}, known, 4, 2, {"a": first})["a"]
+    found = _orders.wave_outcomes({"a": order(refused=[{"id": "S"}])}, known, 4, 2, {"a": first})["a"]
     assert found["approved"] == ["E", "F"]
     assert found["leaders"] == {"E": "a", "F": "b"}
     assert found["refused"] == [{"id": "Q"}, {"id": "R"}, {"id": "S"}]

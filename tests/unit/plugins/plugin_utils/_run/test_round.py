@@ -10,15 +10,11 @@ import ast
 import jinja2
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import approval_decision as _approval_decision
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import batch_check as _batch_check
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import drain_decision as _drain_decision
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import first_wave as _first_wave
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import leases as _leases
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import round_record as _round_record
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import run_plan as _run_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.orders import empty_order, left_as_it_is, returned
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import leases as _leases
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import empty_order, left_as_it_is, returned
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import grouping_of
 from helpers import ROOT
 from helpers.run_stages import (
     HOSTS,
@@ -51,15 +47,15 @@ def test_all_that_a_host_is_told():
     both = {**reboot(0), "resources": ["web-0", "web-1"]}
     under_way = {**reboot(2, "Started"), "resources": ["web-2"]}
     events = [both, under_way]
-    run = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    run = _run_plan.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, wishes(), INVENTORY, NOW)
+    run = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    run = _run_run.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, wishes(), INVENTORY, NOW)
     known = {host: of_one_domain(host, events) for host in HOSTS}
-    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW)["round"]
+    found = _round.decide(run, known, wishes(), INVENTORY, answers(), NOW)["round"]
     assert found["drain"] == ["web-0", "web-1"]
     journal = drained("E0")
     known = {host: {**of_one_domain(host, events, journal), **DRAINED} for host in ("web-0", "web-1")}
     known["web-2"] = of_one_domain("web-2", events)
-    orders, held, calls = _approval_decision.order(run, found, known, wishes(), INVENTORY, NOW)
+    orders, held, calls = _round.order(run, found, known, wishes(), INVENTORY, NOW)
     assert held == {}
     for host in ("web-0", "web-1"):
         order = orders[host]
@@ -111,10 +107,10 @@ def test_who_is_brought_back_before_its_event_must_have_been_read_just_now():
     events = [reboot(0), reboot(1, "Started")]
     run = a_run(events=events)
     known = {"web-0": reading("web-0", events, drained("E0"))}
-    found = _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW)
+    found = _round.decide(run, known, wishes(), INVENTORY, answers(), NOW)
     assert (found["round"]["back"], found["round"]["drain"]) == (["web-0"], [])
     assert found["fences"] == {"web-0": {**FENCE, "events": [], "may_start": []}}
-    orders, _held, calls = _approval_decision.order(run, found["round"], known, wishes(), INVENTORY, NOW)
+    orders, _held, calls = _round.order(run, found["round"], known, wishes(), INVENTORY, NOW)
     assert orders["web-0"]["restore"]
     assert orders["web-0"]["restore_fence"] == {**FENCE, "events": [], "may_start": ["E1"]}
     assert calls == []
@@ -124,12 +120,12 @@ def test_who_is_brought_back_before_its_event_must_have_been_read_just_now():
 
 
 def two_leases():
-    run = _run_plan.begin("r", NOW, HOSTS, {"web-0": "a", "web-1": "b", "web-2": "b"}, None)
+    run = _run_run.begin("r", NOW, HOSTS, {"web-0": "a", "web-1": "b", "web-2": "b"}, None)
     known = {
         host: {**reading(host, [reboot(number)]), "maintenance_delivery_group": group}
         for number, (host, group) in enumerate(run["lease_of"].items())
     }
-    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(run, known, wishes(), INVENTORY, NOW)
     told = answers()["set"]["web-0"]
     lost = answers(held=False)["set"]["web-0"]
     answered = {"a": {"web-0": lost}, "b": {host: {**told, "renewed": True} for host in ("web-1", "web-2")}}
@@ -152,7 +148,7 @@ def test_of_a_round_only_what_has_its_lease_is_left():
         "again": False,
     }
     decision = {"round": found, "fences": {}, "calls": []}
-    left = _drain_decision.confirm_drain(run, decision, answered, NOW)
+    left = _round.confirm_drain(run, decision, answered, NOW)
     why = left["round"]["held"].pop("E0")
     assert "This run has lost the lease of a" in why
     assert left == {
@@ -181,14 +177,14 @@ def test_who_is_taken_away_needs_no_lease_and_is_not_stopped_by_another():
         "held": {},
         "again": False,
     }
-    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
+    left = _round.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
     assert (left["drain"], left["later"], list(left["held"])) == (["web-1"], ["web-0"], ["E0"])
 
 
 def test_who_would_have_been_brought_back_waits_for_the_lease_too():
     run, answered = two_leases()
     found = {"events": [], "drain": ["web-1"], "back": ["web-0"], "stay": [], "later": [], "held": {}, "again": False}
-    left = _drain_decision.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
+    left = _round.confirm_drain(run, {"round": found, "fences": {}, "calls": []}, answered, NOW)["round"]
     assert (left["back"], left["drain"], left["later"]) == ([], ["web-1"], ["web-0"])
 
 
@@ -196,8 +192,8 @@ def test_a_round_that_has_its_leases_stays_as_it_is():
     run, answered = two_leases()
     found = {"events": [entry(1, "web-1")], "drain": ["web-1"], "back": ["web-2"], "stay": [], "later": [], "held": {}}
     decision = {"round": {**found, "again": False}, "fences": {}, "calls": []}
-    assert _drain_decision.confirm_drain(run, decision, answered, NOW) is decision
-    assert _drain_decision.confirm_drain(run, decision, {}, NOW) is decision
+    assert _round.confirm_drain(run, decision, answered, NOW) is decision
+    assert _round.confirm_drain(run, decision, {}, NOW) is decision
 
 
 def telling(**changes):
@@ -218,7 +214,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
     mark = {"event": "E0"}
     orders = {"web-0": telling(marks=[mark], **changes), "web-1": telling(marks=[mark], **changes)}
     kept = dict(orders["web-1"])
-    orders, held = _approval_decision.confirm_approval(run, orders, answered, [], NOW)
+    orders, held = _round.confirm_approval(run, orders, answered, [], NOW)
     order = orders["web-0"]
     assert (order["approve_drained"], order["approve_as_is"], order["marks"], order["restore"]) == ([], [], [], False)
     assert (order["stays"], order["later"], order["acts"], order["wait"]) == (stays, later, acts, wait)
@@ -229,7 +225,7 @@ def test_without_its_lease_nothing_is_sent_and_the_host_stays_as_it_is(changes, 
 
 def test_who_sends_nothing_needs_no_lease_to_go_on():
     run, answered = two_leases()
-    orders, held = _approval_decision.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered, [], NOW)
+    orders, held = _round.confirm_approval(run, {"web-0": telling(wait=["E0"])}, answered, [], NOW)
     assert (orders["web-0"]["wait"], orders["web-0"]["restore"], held) == (["E0"], True, {})
 
 
@@ -238,12 +234,12 @@ def test_who_sends_nothing_needs_no_lease_to_go_on():
 
 def test_what_is_told_at_the_beginning_of_a_wave():
     run, _known, _found = decided([reboot(0), reboot(1)], ["web-0"], answers())
-    check = _batch_check.check(run, ["web-0"], wishes(), {}, NOW + 20)
+    check = _run_run.check(run, ["web-0"], wishes(), {}, NOW + 20)
     assert (check["stop"], check["wave"]["number"], check["hosts"], check["reads"]) == ("", 1, ["web-0"], ["web-0"])
     assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], []) for host in HOSTS
     ]
-    stopped = _batch_check.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
+    stopped = _run_run.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
     assert (stopped["wave"], stopped["calls"], stopped["begun"]) == (None, [], False)
     assert "The batch web-2 is no wave of the plan" in stopped["stop"]
 
@@ -260,7 +256,7 @@ def test_what_is_told_at_the_beginning_of_a_wave():
 def test_a_failure_stops_its_own_group_however_many_have_failed(failed, stop):
     run, _answered = two_leases()
     outcomes = {host: {"state": "failed", "error": "no", "wave": 1, "number_of_pass": 1} for host in failed}
-    check = _batch_check.check({**run, "outcomes": outcomes}, ["web-0"], wishes(), {}, NOW)
+    check = _run_run.check({**run, "outcomes": outcomes}, ["web-0"], wishes(), {}, NOW)
     assert check["stop"] == stop
 
 
@@ -284,7 +280,7 @@ def round_with(**held):
 
 def recorded(orders, variables, found=None, **more):
     run = {**a_run(), **more}
-    return _round_record.record(run, orders, found, variables, 1, NOW)
+    return _round.record(run, orders, found, variables, 1, NOW)
 
 
 def forgotten(orders, variables, **more):
@@ -490,9 +486,9 @@ REFUSED = answers(held=False)["set"]["web-0"]
 def in_groups(**groups):
     """A run over hosts of these groups; "" is none."""
     named = {host.replace("_", "-"): group for host, group in groups.items()}
-    run = _run_plan.begin("r", NOW, list(named), named, None)
+    run = _run_run.begin("r", NOW, list(named), named, None)
     known = {host: {**reading(host, []), "maintenance_delivery_group": group} for host, group in named.items()}
-    run = _run_plan.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(run, known, wishes(), INVENTORY, NOW)
     return run, grouping_of(run["kept"])
 
 
@@ -544,31 +540,31 @@ def test_a_lock_host_that_refuses_alone_holds_a_run_up_for_90_seconds_and_is_the
     run = a_run(events=[reboot(0)])
     known = {"web-0": reading("web-0", [reboot(0)])}
     for later in (0, 40, 90):
-        found = _drain_decision.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + later)
+        found = _round.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + later)
         assert found["round"]["drain"] == []
         assert "web-2 refuses it. web-2 says that it is held by run other" in found["round"]["held"]["E0"]
         assert found["round"]["waits"]
         assert _leases.outvoted(run, NOW + later) == []
-    found = _drain_decision.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + 91)
+    found = _round.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + 91)
     assert found["round"]["drain"] == ["web-0"]
     (said,) = _leases.outvoted(run, NOW + 91)
     assert "web-2 refuses the lease of set without reason since 2026-11-16T00:00:00Z" in said
     # It is told where it was seen, and not by what knows nothing new.
     assert _leases.outvoted(run, NOW + 92) == []
-    found = _drain_decision.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 93)
+    found = _round.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 93)
     assert found["round"]["drain"] == ["web-0"]
-    _drain_decision.decide(run, known, wishes(), INVENTORY, answers(), NOW + 100)
+    _round.decide(run, known, wishes(), INVENTORY, answers(), NOW + 100)
     assert run["refusals"] == {}
 
 
 def test_a_lock_host_that_refuses_to_renew_stops_the_drain_and_the_approval():
     run, _known, found = decided([reboot(0)], ["web-0"], answers())
-    later = _drain_decision.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 1)
+    later = _round.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 1)
     assert later["round"]["drain"] == []
     assert "This run has lost the lease of set" in later["round"]["held"]["E0"]
     assert run["refusals"] == {"set": {"web-2": {"since": NOW + 1, "last": NOW + 1}}}
     run, (orders, _held, calls) = ordered([reboot(0)], drained("E0"))
-    orders, held = _approval_decision.confirm_approval(run, orders, refused_by("web-2", renewed=True), calls, NOW + 1)
+    orders, held = _round.confirm_approval(run, orders, refused_by("web-2", renewed=True), calls, NOW + 1)
     assert list(held) == ["E0"]
     assert orders["web-0"]["approve_drained"] == []
 
@@ -692,10 +688,10 @@ def test_a_mark_says_whether_the_vm_goes_down(kind, action, takes_down):
 @pytest.mark.parametrize(("keepers", "is_asked"), [(1, True), (6, True), (7, False)])
 def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(keepers, is_asked):
     hosts = [f"web-{number}" for number in range(7)]
-    state = _run_plan.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
+    state = _run_run.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
     state = {**state, "keepers": {"set": hosts[:keepers]}}
     known = {host: reading(host, [reboot(0)]) for host in hosts}
-    first = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    first = _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
     assert (first is not None) is is_asked
     assert first is None or len(first["calls"]) == keepers
 
@@ -703,11 +699,11 @@ def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(keepers, is_ask
 def test_who_is_taken_away_or_not_drained_is_not_told():
     domain = {"update_domain": "0"}
     events = [{**reboot(0), "type": "Preempt"}, reboot(1), {**reboot(2), "type": "Freeze", "duration_seconds": 5}]
-    state = _run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
+    state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, events) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"].update(domain)
-    state = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)
+    state = _run_run.plan(state, known, wishes(), INVENTORY, NOW)
     assert state["plan"]["waves"][0]["hosts"] == list(HOSTS)
     first = state["first_wave"]
     assert [(one["host"], one["events"], one["type"], one["at"]) for one in first["notes"]] == [
@@ -725,8 +721,8 @@ def test_of_a_wave_in_slices_the_first_slice_is_told():
     known = {host: reading(host, [reboot(0), event]) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
-    state = {**_run_plan.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
-    first = _run_plan.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    state = {**_run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
+    first = _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
     assert [one["host"] for one in first["notes"]] == ["web-0"]
     assert first["hosts"] == ["web-0", "web-1"]
 
@@ -746,10 +742,10 @@ def test_of_a_wave_in_slices_the_first_slice_is_told():
 )
 def test_the_lease_of_a_wave_was_taken_with_the_plan_if_that_was_a_moment_ago(batch, age, is_begun):
     run = a_run(events=[reboot(0)])
-    assert _first_wave.is_begun(run, batch, wishes(), NOW + age) is is_begun
-    assert not _first_wave.is_begun({**run, "first_wave": None}, batch, wishes(), NOW + age)
+    assert _leases.is_begun(run, batch, wishes(), NOW + age) is is_begun
+    assert not _leases.is_begun({**run, "first_wave": None}, batch, wishes(), NOW + age)
     early = {**run, "first_wave": {**run["first_wave"], "at": 10.0}}
-    assert _first_wave.is_begun(early, batch, wishes(), 10.0 + age) is is_begun
+    assert _leases.is_begun(early, batch, wishes(), 10.0 + age) is is_begun
 
 
 @pytest.mark.parametrize(
@@ -761,7 +757,7 @@ def test_what_was_read_a_moment_ago_is_fresh_whatever_the_clock_says(age, is_fre
     for seen_at in (NOW, 10.0):
         state = {**run, "kept": {host: {**known, "seen_at": seen_at} for host, known in run["kept"].items()}}
         grouping = grouping_of(state["kept"])
-        first = _first_wave.asked_for_early(state, wave, grouping, wishes(), seen_at + age)
+        first = _leases.asked_for_early(state, wave, grouping, wishes(), seen_at + age)
         assert (first is not None) is is_fresh
 
 
@@ -769,7 +765,7 @@ def test_of_an_unread_host_nothing_is_fresh():
     run = a_run(events=[reboot(0)])
     wave = run["plan"]["waves"][0]
     state = {**run, "kept": {host: {**known, "shows": None} for host, known in run["kept"].items()}}
-    assert _first_wave.asked_for_early(state, wave, grouping_of(run["kept"]), wishes(), NOW) is None
+    assert _leases.asked_for_early(state, wave, grouping_of(run["kept"]), wishes(), NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -784,7 +780,7 @@ def test_of_an_unread_host_nothing_is_fresh():
     ],
 )
 def test_what_somebody_may_have_changed_since_has_to_be_read(told, is_read):
-    assert _first_wave.has_to_be_read(a_run(events=[reboot(0)]), told, NOW) is is_read
+    assert _leases.has_to_be_read(a_run(events=[reboot(0)]), told, NOW) is is_read
 
 
 @pytest.mark.parametrize(
@@ -800,4 +796,4 @@ def test_what_somebody_may_have_changed_since_has_to_be_read(told, is_read):
 )
 def test_whether_the_lock_hosts_know_of_a_drain(told, wanted, is_known):
     first, now = ([{"host": host, "events": events} for host, events in one.items()] for one in (told, wanted))
-    assert _first_wave.were_told(now, {"notes": first}) is is_known
+    assert _leases.were_told(now, {"notes": first}) is is_known

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, read_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import turns as _turns
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import drain_deadline, group_states
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import next_round
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import rounds as _rounds
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import next_round
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import drain_deadline, group_states
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import kept_of, model_of
 from helpers.default_policy import DEFAULT_POLICY
 from helpers.properties import assert_generated
 from helpers.run_stages import HOSTS as THREE
@@ -448,7 +448,7 @@ CHAIN = [{**reboot(0), "resources": ["web-0", "web-1"]}, {**reboot(1), "resource
     ],
 )
 def test_as_many_hosts_as_go_in_one_and_who_belongs_to_them(size, events, chosen):
-    assert _turns.in_slices(a_run(events=events, slice=size), THREE) == chosen
+    assert _rounds.in_slices(a_run(events=events, slice=size), THREE) == chosen
 
 
 @pytest.mark.parametrize(
@@ -470,7 +470,7 @@ def test_half_as_many_go_in_one_where_a_reading_was_too_old(count, results, size
     hosts = [f"web-{number}" for number in range(count)]
     variables = {host: {} for host in hosts[:-1]}
     variables[hosts[-1]] = results
-    assert _turns.next_slice(7, dict.fromkeys(hosts), variables) == size
+    assert _rounds.next_slice(7, dict.fromkeys(hosts), variables) == size
 
 
 def outcome(state, number_of_pass=1):
@@ -494,7 +494,7 @@ def outcome(state, number_of_pass=1):
 )
 def test_who_is_through_has_no_other_turn(outcomes, held, left):
     run = {**a_run(events=[reboot(0), reboot(1)]), "outcomes": outcomes}
-    assert _turns.left_of_the_batch(run, {"held": held}, ["web-0", "web-1"]) == left
+    assert _rounds.left_of_the_batch(run, {"held": held}, ["web-0", "web-1"]) == left
 
 
 def round_of(**changes):
@@ -504,7 +504,7 @@ def round_of(**changes):
 
 def goes_on(found=None, seen=("web-0",), batch=("web-0",), now=NOW, settings=None, **more):
     run = {**a_run(events=[reboot(0)]), **more}
-    return _turns.goes_on(run, found or round_of(), seen, batch, wishes(**(settings or {})), now)
+    return _rounds.goes_on(run, found or round_of(), seen, batch, wishes(**(settings or {})), now)
 
 
 def test_with_nothing_left_the_batch_is_over():
@@ -537,7 +537,7 @@ def test_the_pause_is_between_four_and_nine_seconds(monkeypatch, drawn, pause):
         assert count == 6
         return drawn
 
-    monkeypatch.setattr(_turns.secrets, "randbelow", randbelow)
+    monkeypatch.setattr(_rounds.secrets, "randbelow", randbelow)
     assert goes_on(round_of(waits=True), waits_since=NOW) == (True, pause)
     assert goes_on(round_of(again=True), waits_since=NOW) == (True, pause)
     assert goes_on(round_of(), waits_since=NOW) == (False, 0)

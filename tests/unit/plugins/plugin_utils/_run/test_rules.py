@@ -8,14 +8,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll import decide
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.decide import (
-    at_least,
-    group_states,
-    what_may_go_down_now,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run import rules as _rules
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
     Event,
+    GroupState,
     Host,
     Journal,
     Mark,
@@ -26,7 +22,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Settings,
     Verdict,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import (
+    at_least,
+    group_states,
+    what_may_go_down_now,
+)
 from helpers.properties import assert_generated
 from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, roll, rounds, seen_by, started, told
 from hypothesis import given, settings
@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 
 
 def may_approve_now(event_id, state):
-    return decide.may_approve_now(event_id, state, [host.name for host in state.hosts])
+    return _rules.may_approve_now(event_id, state, [host.name for host in state.hosts])
 
 
 # What may go down now, case by case. The numbers of rules are those of the model of a roll.
@@ -98,8 +98,8 @@ def test_an_event_of_the_same_id_in_another_group_decides_nothing_here():
     claimed = Event("R0", "Reboot", "Started", None, ("db0",), group="other")
     real = Event("R0", "Reboot", "Scheduled", NOW + 900, ("web0",), group="set")
     state = Roll("me", NOW, (liar, ready), (claimed, real), may_act_on=frozenset({"db0", "web0"}))
-    assert decide.may_approve_now("R0", state, ["web0"]) == Verdict(True)
-    assert decide.may_approve_now("R0", state, ["db0"]) == Verdict(False, "Event R0 has started already")
+    assert _rules.may_approve_now("R0", state, ["web0"]) == Verdict(True)
+    assert _rules.may_approve_now("R0", state, ["db0"]) == Verdict(False, "Event R0 has started already")
 
 
 def test_what_a_host_says_of_others_takes_no_place_of_other_groups():

@@ -9,14 +9,14 @@ import random
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import read_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import (
     THE_REST,
     Place,
     group_hosts,
     warning_about,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Journal, Mark, Note, Record, Settings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Journal, Mark, Note, Record, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import kept_of, model_of
 from helpers.default_policy import DEFAULT_POLICY
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,15 +9,14 @@ import ast
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import Settings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.packing import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Settings, Wishes, read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import begin
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
     from_carried,
     packed,
     to_carry,
     unpacked,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_plan import begin
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.wishes import Wishes, read_wishes
 
 # What the user has set, in all forms in which Ansible hands it over.
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which leases a batch needs, whom to ask for them, what to write beside them, and what the answers mean. Pure."""
+"""Leases that a batch needs, and the notes for its lock hosts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease imp
     outvoted_in_words,
     verdict,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import THE_REST, Group, Grouping
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.rounds import Round
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry, PlanWave
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import THE_REST, Group, Grouping
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import Round, drained_for, in_slices
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
+    FenceTerms,
+    FirstWave,
     LeaseCall,
     MarkData,
     NoteData,
     RunState,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.view import grouping_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import grouping_of
 
 # Lease -> keeper -> what it answered.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
@@ -201,3 +204,77 @@ def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCal
     if not verdicts.lost:
         return lambda _host: ""
     return lambda host: verdicts.why_lost(host, state, grouping)
+
+
+def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> FenceTerms:
+    status = variables.get("maintenance_status") or {}
+    clock, journal = status.get("host_clock") or {}, status.get("journal") or {}
+    return {
+        "boot_id": clock.get("boot_id"),
+        "seconds": clock.get("seconds"),
+        "at_most": wishes.oldest_reading,
+        "owner": journal.get("run_id"),
+        "events": list(events),
+        "may_start": [],
+    }
+
+
+def owner_only(fence: FenceTerms) -> FenceTerms:
+    """For a return to service after the event: however long that took, the host must still be as it was left."""
+    return {**fence, "boot_id": None, "seconds": None, "events": []}
+
+
+# A reading that is a moment older than the lease misses what another run did in between. The lock hosts tell: where
+# they have a note of another run, all is read again. Whatever else has changed, the host finds out before its first
+# step.
+
+# Each is a task of its own for the hosts that ask.
+MOST_CALLS = 6
+# Of the time after which a host would refuse: 40 seconds.
+SHARE_OF_A_FRESH_READING = 1 / 8
+SHARE_OF_A_FRESH_LEASE = 1 / 2
+
+
+def asked_for_early(
+    state: RunState, wave: PlanWave, grouping: Grouping, wishes: Wishes, now: float
+) -> FirstWave | None:
+    """What the lock hosts are told before the wave begins: who may be drained in it, and for what."""
+    if not _is_fresh(state, wave["hosts"], wishes, now):
+        return None
+    hosts = in_slices(state, wave["hosts"])
+    entries = [entry for entry in wave["events"] if not entry["vanishing"]]
+    drained = {host for entry in entries if "drain" in entry["steps"] for host in entry["shown_by"]}
+    events = drained_for(entries, drained & set(hosts))
+    notes = notes_about(events, entries, state["run_id"], now)
+    calls = calls_for(state, wave["hosts"], grouping, notes)
+    if not notes or len(calls) > MOST_CALLS:
+        return None
+    return {"at": now, "hosts": wave["hosts"], "notes": notes, "calls": calls}
+
+
+def is_begun(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> bool:
+    """Whether the lease of this batch was taken with the plan, a moment ago."""
+    first = state["first_wave"]
+    if first is None or set(first["hosts"]) != set(batch):
+        return False
+    return 0 <= now - first["at"] < wishes.oldest_reading * SHARE_OF_A_FRESH_LEASE
+
+
+def has_to_be_read(state: RunState, answers: LeaseAnswers, now: float) -> bool:
+    """Whether somebody may have done something between the reading and the lease."""
+    first = state["first_wave"]
+    verdicts = verdicts_of(state, answers, "take", now, [call["group"] for call in first["calls"]] if first else ())
+    others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
+    return bool(verdicts.lost or others) or not verdicts.by_lease
+
+
+def were_told(notes: Sequence[NoteData], first: FirstWave) -> bool:
+    """Whether the lock hosts know of these drains already."""
+    known = {note["host"]: set(note["events"]) for note in first["notes"]}
+    return all(known.get(note["host"], set()).issuperset(note["events"]) for note in notes)
+
+
+def _is_fresh(state: RunState, hosts: Sequence[str], wishes: Wishes, now: float) -> bool:
+    limit = wishes.oldest_reading * SHARE_OF_A_FRESH_READING
+    kept = [state["kept"][host] for host in hosts]
+    return all(known["shows"] is not None and 0 <= now - known["seen_at"] < limit for known in kept)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may go down now: the one decision of a roll. Pure; docs/waves.md tells its rules to operators.
+"""The rules: what may go down now, and what may be approved.
 
 It is made anew each time that something has changed, from the newest readings, so that no decision here is about more
 than the next thing to do. state.py has the words, such as "under way" and "down".
@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
     DRAIN,
     FINISH,
     FORGET,
@@ -22,12 +22,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     RETURN,
     ROUND,
     Event,
+    GroupState,
     Host,
     Move,
     Roll,
     Verdict,
+    events_in_journal,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.state import GroupState, events_in_journal
 
 # Why something does not begin. At its own deadline, `maintenance_overlap` decides about those in _FORCED.
 _FAILED = "failed"

@@ -1,21 +1,20 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what was read to what a decision is made from: hosts and events of the model. Pure.
-
-The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
-variables are costly to ask for.
-"""
+"""The view of a run on its hosts: from readings to the model."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import typing as t
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
     NOW,
     HostVars,
+    InventoryNames,
     events_of,
     moment,
     this_host_of,
@@ -24,18 +23,24 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
+    Plan,
     PlanEntry,
     Rule,
     how_careful,
+    make_plan,
+    read_policy,
     ruling_on,
+    with_journal,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.groups import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import (
     THE_REST,
     Grouping,
     Place,
+    failures,
     group_hosts,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
     Event,
     Host,
     Journal,
@@ -44,15 +49,20 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.model impo
     Record,
     Roll,
     Settings,
+    Wishes,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._roll.run_state import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
     EventKept,
     JournalKept,
     Kept,
     NoteData,
     Outcome,
     RecordData,
+    RunState,
 )
+
+# The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
+# variables are costly to ask for.
 
 # What a run keeps of a host that it has read.
 
@@ -446,3 +456,68 @@ def _host(
 
 def _text(value: t.Any) -> str:
     return "" if value is None or isinstance(value, bool) else str(value).strip()
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """What is asked of the rest of the inventory, and only where it matters, as it is costly."""
+
+    elsewhere: Callable[[], Mapping[str, Sequence[str]]]
+    names: Callable[[], InventoryNames]
+
+
+def newest_plan(
+    hosts: Sequence[str], variables: HostVars, wishes: Wishes, inventory: Inventory, now: float, read_again: bool
+) -> Plan:
+    return make_plan(
+        hosts,
+        variables,
+        wishes.policy,
+        max_at_once=wishes.max_at_once,
+        drained=with_journal(variables),
+        uncovered=wishes.uncovered,
+        elsewhere=inventory.elsewhere,
+        names=inventory.names,
+        read_again=read_again,
+        now=now,
+    )
+
+
+def model_of_batch(
+    state: RunState,
+    kept: Mapping[str, Kept],
+    variables: HostVars,
+    made: Plan,
+    wishes: Wishes,
+    inventory: Inventory,
+    now: float,
+    read_now: Collection[str] = (),
+) -> Roll:
+    """`read_now`: hosts outside of the batch that were read with it."""
+    planned = [entry for wave in made["waves"] for entry in wave["events"]]
+    limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
+    roll = model_of(
+        kept,
+        variables,
+        planned,
+        read_policy(wishes.policy),
+        state["outcomes"],
+        dataclasses.replace(wishes.settings, max_at_once=limit, patience=wishes.patience),
+        state["run_id"],
+        now,
+        notes=state["notes"],
+        records=state["records"],
+        elsewhere=functools.cache(inventory.elsewhere),
+        gone=gone_now(state, {host: kept[host] for host in (*variables, *read_now)}),
+        inventory=state["lease_of"],
+        refused={*state["refused"], *made["refused_hosts"]},
+        read_now=read_now,
+    )
+    failed = failures(state, wishes, grouping_of(kept))
+    return dataclasses.replace(roll, failures=failed, services=state["services"] or None)
+
+
+def gone_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
+    """Declared groups and their events that are no longer there, by what hosts have said now."""
+    before = {(group, event) for group, event in state["gone"]}
+    return sorted(map(list, (events_gone(state["kept"], fresh) | before) - shown_by_group(fresh)))

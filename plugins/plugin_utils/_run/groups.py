@@ -1,11 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which hosts get the same document (a group), and which of them may go down together (a domain). Pure.
-
-The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
-update domain counts only where something shows that the host has company.
-"""
+"""Groups of hosts, and what fails them."""
 
 from __future__ import annotations
 
@@ -15,6 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import BAD_STATES, RunState
+
+# The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
+# update domain counts only where something shows that the host has company.
 
 # The hosts that nothing holds together are one group, which has this name.
 THE_REST = "all others"
@@ -155,3 +156,22 @@ def warning_about(hosts: Sequence[str]) -> str:
         f"Nothing shows which other VMs share the domain of {some_of(list(hosts))}, so that each goes alone: set"
         " maintenance_delivery_group on the hosts of one availability set or scale set, or maintenance_domain"
     )
+
+
+def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, str]:
+    """Group -> what went wrong there in this run. It stops its own group, not the others."""
+    if wishes.continue_after_failure:
+        return {}
+    found: dict[str, list[str]] = {}
+    for host, outcome in state["outcomes"].items():
+        if outcome["state"] in BAD_STATES:
+            why = f"{host}: {outcome.get('error') or outcome['state']}"
+            for group in _groups_of(host, state, grouping):
+                found.setdefault(group, []).append(why)
+    return {group: "; ".join(causes) for group, causes in found.items()}
+
+
+def _groups_of(host: str, state: RunState, grouping: Grouping) -> set[str]:
+    """Its group; of a host that was never read, also that of hosts which one event names together with it."""
+    events = [entry["hosts"] for entry in state["events"].values() if host in entry["hosts"]]
+    return {grouping.group_of.get(name, "") for name in (host, *(name for named in events for name in named))}
