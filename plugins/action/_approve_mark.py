@@ -9,8 +9,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import write_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import order_of, write_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
     NOT_ORDERED,
     OwnVariables,

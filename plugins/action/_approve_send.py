@@ -9,8 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.approve_action import ApproveAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import ApproveAction, order_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
     NOT_ORDERED,
     OwnVariables,

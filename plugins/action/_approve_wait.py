@@ -9,11 +9,9 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order_of_host import order_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import take_marks_back
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import order_of, take_marks_back
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder, approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import this_host_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
     NOT_ORDERED,

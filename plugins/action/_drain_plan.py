@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
 from ansible_collections.maintenance.azure.plugins.module_utils._host.options import fence_options, service_to_ask
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.effects import effects_seen
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import effects_seen
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
     NOT_ORDERED,
     OwnVariables,

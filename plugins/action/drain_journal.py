@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.write_journal import write_journal
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import write_journal
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 
 

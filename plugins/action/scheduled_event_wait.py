@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import WaitAction
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
 

@@ -9,8 +9,7 @@ import copy
 import dataclasses
 import json
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver, Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,

@@ -1,13 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the role approve does on one host: what is written down, sent and waited for. Pure."""
+"""The order to a host of the role approve: mark, send and wait."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
+
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import effects_of_marks
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
 
 Options = dict[str, t.Any]
 # The variable in which each host of the batch keeps the journal with its marks.
@@ -106,3 +109,61 @@ class ApproveOrder:
         if self.fence:
             options.update(journal=self.journal, run_id=self.run_id)
         return options
+
+
+TaskResult = Mapping[str, t.Any]
+
+
+def approval_outcome(
+    sent: Sequence[TaskResult], waited: TaskResult | None, unsent: Sequence[str] = ()
+) -> dict[str, t.Any]:
+    """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for.
+
+    `unsent`: events that were to be approved and were not, which nobody has waited for.
+    """
+    answers = [*sent, *([] if waited is None else [waited])]
+    outcomes = dict((waited or {}).get("outcomes") or {})
+    times: dict[str, dict[str, t.Any]] = {}
+    for answer in answers:
+        for event_id, known in (answer.get("times") or {}).items():
+            times.setdefault(event_id, {}).update(known)
+    return {
+        "approved": [event_id for answer in answers for event_id in answer.get("approved") or ()],
+        "refused": [refusal for answer in answers for refusal in answer.get("refused") or ()],
+        "leaders": {event: host for answer in answers for event, host in (answer.get("leaders") or {}).items()},
+        "times": times,
+        "effects": dict((waited or {}).get("effects") or {}),
+        "outcomes": outcomes,
+        # A wait that can't say what has become of the events has not seen them end.
+        "over": not unsent and (waited is None or (bool(outcomes) and all(s == "gone" for s in outcomes.values()))),
+        "unsent": list(unsent),
+        "refused_by_host": next((answer["refused_by_host"] for answer in sent if answer.get("refused_by_host")), None),
+        "error": " ".join(problem for answer in answers for problem in _problems(answer)),
+    }
+
+
+def _problems(answer: TaskResult) -> list[str]:
+    """A task that got no answer has no list of problems, only a message."""
+    problems = answer.get("problems")
+    return [str(answer.get("msg") or "no answer")] if problems is None else [str(problem) for problem in problems]
+
+
+def effects_seen(approved: t.Any, status: t.Any) -> dict[str, dict[str, t.Any]]:
+    """Event -> the reading that showed it as Started, or no more: the wait's, if this run has waited for it.
+
+    `approved` is what the role approve came to; `status` the last reading, with the journal that an earlier run has
+    left and the events of the whole document.
+    """
+    waited = approved.get("effects") if isinstance(approved, Mapping) else None
+    return {**_by_reading(status), **(waited if isinstance(waited, Mapping) else {})}
+
+
+def _by_reading(status: t.Any) -> dict[str, dict[str, t.Any]]:
+    journal = status.get("journal") if isinstance(status, Mapping) else None
+    if not isinstance(journal, Mapping) or not isinstance(status.get("events"), list):
+        return {}
+    statuses = {canonical_id(event["id"]): event["status"] for event in status["events"]}
+    found: dict[str, dict[str, t.Any]] = effects_of_marks(
+        journal, statuses, status.get("read_at"), status.get("document_incarnation")
+    )
+    return found

@@ -1,15 +1,23 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Follow approved events until they have started or are over, and tell the user where they are."""
+"""Waiting until an event is over."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
+import hashlib
+import json
 import time
 import typing as t
 from collections.abc import Callable
+from pathlib import Path
 
+from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.utils.display import Display
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import convoy, is_reached, shown_status
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
     VANISHING_TYPES,
@@ -18,13 +26,42 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of, wrapped
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
+    HostService,
     Service,
+    ServiceAction,
     Silent,
     Unanswered,
     Unreachable,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+
+SECONDS_BETWEEN_NOTICES = 30
+
+
+class NoticeBoard:
+    """Lives in a folder of the run, as the hosts of a task are processes of their own."""
+
+    def __init__(self, run_folder: str | Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.folder = Path(run_folder) / "azure-notices"
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.clock = clock
+
+    def is_news(self, subject: str, notice: str) -> bool:
+        """Whether to tell this: nobody has told it yet, or nothing was told about the subject for a while."""
+        name = hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        with (self.folder / name).open("a+", encoding="utf-8") as board:
+            fcntl.flock(board, fcntl.LOCK_EX)
+            board.seek(0)
+            told = json.loads(board.read() or '{"at": 0, "notices": []}')
+            if notice in told["notices"] and self.clock() - told["at"] < SECONDS_BETWEEN_NOTICES:
+                return False
+            board.truncate(0)
+            json.dump({"at": self.clock(), "notices": [*told["notices"], notice][-20:]}, board)
+            return True
+
 
 # Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
 FIRST_PAUSE = 1.0
@@ -225,3 +262,64 @@ class Wait:
             f"Not {self.goal} within the wait_timeout of {round(self.wait_timeout)} s. Last seen at"
             f" {self.reading.status['read_at']}: {self._states(missing)}.{trouble}"
         )
+
+
+class WaitAction(ServiceAction):
+    """Base of the actions that can wait for events, whoever approved them."""
+
+    def checked_wait(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
+        options = self.checked_options(argument_spec)
+        self.check_seconds(options, "wait_timeout")
+        self.check_ids(options)
+        return options
+
+    def wait(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The result of scheduled_event_wait; what went wrong is in `problems`."""
+        # With each reading the host is kept for this run, which must not go on after it was killed.
+        with ending_with_the_run() if options["run_id"] else contextlib.nullcontext():
+            return self._followed(options, task_vars)
+
+    def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        service = HostService(self, options, task_vars)
+        # In a run nobody else of the wave waits as long for a host that hangs.
+        in_a_wave = bool(options["run_id"]) and len(task_vars.get("ansible_play_batch") or ()) > 1
+        silences = SILENCES_OF_A_HANGING_HOST if in_a_wave else None
+        if silences and is_windows(self):
+            silences = SILENCES_ON_WINDOWS
+        complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
+        started = time.monotonic()
+        try:
+            # The VM may be down right now: that is what is waited for.
+            reading = (
+                service.read()
+                if self._task.check_mode
+                else first_reading(service, options["wait_timeout"], complaints, silences)
+            )
+        except Unreachable as error:
+            raise AnsibleConnectionFailure(str(error)) from None
+        except Unanswered as error:
+            raise AnsibleActionFail(str(error)) from None
+        wait = Wait(
+            service=service,
+            reading=reading,
+            complaints=complaints,
+            goal=options["until"],
+            event_ids=options["event_ids"],
+            wait_timeout=options["wait_timeout"] - (time.monotonic() - started),
+            read_timeout=options["timeout"],
+            tell=Display().display,
+            is_news=NoticeBoard(constants.DEFAULT_LOCAL_TMP).is_news,
+            silences=silences,
+        )
+        failure = "" if self._task.check_mode else wait.until_reached()
+        events = wait.reading.status["events"]
+        return {
+            "changed": False,
+            "endpoint": wait.reading.status["endpoint"],
+            "outcomes": {event_id: shown_status(event_id, events) for event_id in options["event_ids"]},
+            "times": wait.times,
+            "effects": wait.effects,
+            "read_at": wait.reading.status["read_at"],
+            "waited": int(time.monotonic() - started),
+            "problems": [failure] if failure else [],
+        }

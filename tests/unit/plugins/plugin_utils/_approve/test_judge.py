@@ -11,27 +11,24 @@ import re
 import tempfile
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
-    drained_vms,
-    never_told,
-    not_believed,
-    not_shown,
-    ready_hosts,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election, Occupied
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
     Doubts,
     EventRecord,
     convoy,
+    drained_vms,
     is_reached,
     judge_events,
     leader_of,
+    never_told,
+    not_believed,
+    not_shown,
+    ready_hosts,
     shown_status,
     successors,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.outcome import approval_outcome
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import approval_outcome
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Election, Occupied
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, NoticeBoard, Wait
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import approval_body, understand_document
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
 from helpers import approval_model

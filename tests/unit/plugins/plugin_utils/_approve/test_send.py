@@ -9,12 +9,10 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve import send
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import unmarked_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge_events
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve import send as _send
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import judge_events, unmarked_hosts
 from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import MARKED, ApproveOrder
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approver
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approver, Election
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import build_status, understand_document
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
     DocumentReading,
@@ -213,7 +211,7 @@ def approver(folder, host, service, **more):
 
 
 def test_the_first_host_of_the_event_sends_whoever_comes_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(send, "SECONDS_TO_LET_THE_FIRST_GO_FIRST", 300)
+    monkeypatch.setattr(_send, "SECONDS_TO_LET_THE_FIRST_GO_FIRST", 300)
     services = {host: Service(Sent(reading(host), sent=True)) for host in ("db", "web")}
     results = {}
 
@@ -233,7 +231,7 @@ def test_the_first_host_of_the_event_sends_whoever_comes_first(tmp_path, monkeyp
 
 
 def test_a_first_host_that_does_not_come_is_not_waited_for_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(send, "SECONDS_TO_LET_THE_FIRST_GO_FIRST", 0.3)
+    monkeypatch.setattr(_send, "SECONDS_TO_LET_THE_FIRST_GO_FIRST", 0.3)
     service = Service(Sent(reading("db"), sent=True))
     assert approver(tmp_path, "db", service).run().approved == ["A"]
 
@@ -268,7 +266,7 @@ def test_another_event_that_has_started_since_ends_it(tmp_path):
 )
 def test_an_event_that_has_changed_since_the_policy_looked_is_not_sent_again(tmp_path, monkeypatch, change, words):
     """A Freeze that was short when it was decided to approve it without a drain."""
-    monkeypatch.setattr(send, "SECONDS_BETWEEN_READINGS", 0)
+    monkeypatch.setattr(_send, "SECONDS_BETWEEN_READINGS", 0)
     event = {**raw_event("A", ["web", "db"]), "EventType": "Freeze", "DurationInSeconds": 5, "Description": ""}
     service = Service(Sent(reading("web", {**event, **change})))
     more = {"decided_on": reading("web", event), "others": dict}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the actions share that approve events: options in, result out; what is decided, is decided elsewhere."""
+"""The actions that approve events."""
 
 from __future__ import annotations
 
@@ -11,22 +11,29 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.drained import (
+from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
+from ansible_collections.maintenance.azure.plugins.module_utils._host.options import journal_options
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
     DRAINED_VARIABLES,
+    Doubts,
     drained_vms,
     never_told,
     not_believed,
     not_shown,
     ready_hosts,
+    shown_status,
     unmarked_hosts,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.elect import Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import Doubts, shown_status
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.notice_board import NoticeBoard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import Complaints, Wait
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait_action import WaitAction
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver, Election
+from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import (
+    Complaints,
+    NoticeBoard,
+    Wait,
+    WaitAction,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
@@ -36,13 +43,15 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     InventoryNames,
     vm_name_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars, some_of
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
     LAST_READING,
     READING,
+    ApiVersions,
+    ask_journal,
     complete_fence,
     last_reading,
     names_of_inventory,
@@ -53,6 +62,68 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service im
     Unanswered,
     Unreachable,
 )
+
+
+def write_journal(action: ActionBase, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The result of drain_journal for the arguments of the task."""
+    _unused, options = action.validate_argument_spec(argument_spec=journal_options())
+    host = str(action._task.delegate_to or task_vars["inventory_hostname"])
+    options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
+    if options["state"] == "unmark":
+        return take_marks_back(action, options, task_vars)
+    return ask_journal(action, options, task_vars)
+
+
+def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Of the marks, those of approvals that nobody of this run has sent."""
+    election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
+    return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
+
+
+SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
+
+
+def order_of(own: OwnVariables) -> ApproveOrder | None:
+    """None where a roll has nothing for this host to approve or to wait for."""
+    given = own.setting("approve_order_in", "")
+    known = _of_roll(own, given) if given else _of_role(own)
+    if known is None:
+        return None
+    return ApproveOrder(
+        host=own.host,
+        journal=own.setting("approve_journal", DEFAULT_PATH),
+        uncovered=own.setting("approve_uncovered", "refuse"),
+        wait_timeout=own.setting("approve_wait_timeout"),
+        service=own.settings(SERVICE),
+        **known,
+    )
+
+
+def _of_roll(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
+    order = own.order(registered)
+    if order is None or not order["acts"]:
+        return None
+    return {
+        "ids": order["approve_drained"],
+        "undrained_ids": order["approve_as_is"],
+        "wait_ids": order["wait"],
+        "drained": order["together"],
+        "marks": order["marks"],
+        "fence": order["fence"],
+        "run_id": own.registered(registered)["run_id"],
+    }
+
+
+def _of_role(own: OwnVariables) -> dict[str, t.Any]:
+    return {
+        "ids": own.setting("approve_ids", []),
+        "undrained_ids": own.setting("approve_undrained_ids", []),
+        "wait_ids": own.setting("approve_wait_ids", []),
+        "drained": own.setting("approve_drained", []),
+        "marks": own.setting("approve_marks", []),
+        "fence": own.setting("approve_fence"),
+        "run_id": own.setting("approve_run_id", ""),
+    }
 
 
 class ApproveAction(WaitAction):
