@@ -204,18 +204,18 @@ from ansible.plugins.loader import cache_loader
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery, compile_query, guard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.host_variables import HostVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
     Failure,
     InventoryHost,
+    Overlay,
+    OverlaySettings,
     from_cache,
     is_asked_from_within,
     normal_endpoint,
     questions,
     to_cache,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import HostVariables, make_overlay
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
     EndpointReader,
     ReadingOrFailure,
@@ -360,7 +360,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _read_endpoints(self, hosts: list[InventoryHost], path: str, cache: bool) -> ReadingOrFailure:
         # Here, as the other sources do without requests, which takes longer to load than they take to read.
-        from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import (
+        from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
             REQUESTS_ERROR,
             RequestsTransport,
         )

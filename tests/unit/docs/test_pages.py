@@ -14,7 +14,7 @@ import pytest
 import yaml
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import STATES as JOURNAL_STATES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common import options as _options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.standard_groups import STATE_GROUPS
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import STATE_GROUPS
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import STATES as REPORT_STATES
 from helpers import ROOT
 

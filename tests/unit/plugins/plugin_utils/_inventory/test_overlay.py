@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery, compile_query
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay_data import Overlay, OverlaySettings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
     Failure,
     InventoryHost,
+    Overlay,
+    OverlaySettings,
     Reading,
 )
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import make_overlay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -21,8 +21,8 @@ import urllib3
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import Answer, NotAccepted
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import requests_transport as transport
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readings import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory import sources as _sources
+from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
     EndpointQuestion,
     InventoryHost,
     Reading,
@@ -31,9 +31,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.readi
     questions,
     to_cache,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.requests_transport import RequestsTransport
 from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
     EndpointReader,
+    RequestsTransport,
     in_parallel,
     read_facts,
     read_files,
@@ -448,7 +448,7 @@ def test_each_thread_has_one_session_of_its_own() -> None:
     sessions = []
 
     def twice() -> None:
-        sessions.append((transport._session(), transport._session()))
+        sessions.append((_sources._session(), _sources._session()))
 
     for _number in range(2):
         worker = threading.Thread(target=twice)
@@ -460,7 +460,7 @@ def test_each_thread_has_one_session_of_its_own() -> None:
 
 
 def test_requests_is_used_as_it_is() -> None:
-    session = transport._session()
+    session = _sources._session()
     adapter = session.get_adapter("http://127.0.0.1")
     assert (session.__class__, adapter.__class__) == (requests.Session, requests.adapters.HTTPAdapter)
     assert (
@@ -477,11 +477,11 @@ def test_a_session_that_is_still_busy_is_left_behind() -> None:
             peer.sendall(b"H")
             time.sleep(0.05)
 
-    before = transport._session()
+    before = _sources._session()
     with server(hang) as (endpoint, _requests), pytest.raises(_http.TimedOut):
         send(endpoint, seconds=0.3)
     release.set()
-    assert transport._session() is not before
+    assert _sources._session() is not before
 
 
 def test_a_body_that_drips_is_left_when_the_time_is_up() -> None:
@@ -492,7 +492,7 @@ def test_a_body_that_drips_is_left_when_the_time_is_up() -> None:
         peer.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         try:
             while True:
-                peer.sendall(b"x" * transport.PIECE)
+                peer.sendall(b"x" * _sources.PIECE)
                 time.sleep(0.02)
         except OSError:
             ended.set()
