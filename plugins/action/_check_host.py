@@ -13,19 +13,27 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import judged
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.look import HOST_HALF, MachineAction, NoWay
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import (
+    Finding,
+    Hidden,
+    about_journal_folder,
+    about_way,
+    bad,
+    doubtful,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import (
     Answers,
     fact_questions,
     service_questions,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import judged
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.hidden import Hidden
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.machine import HOST_HALF, MachineAction, NoWay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import about_needs, request_for
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps_of_host import steps_of_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import about_journal_folder, about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps import (
+    about_needs,
+    request_for,
+    steps_of_host,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_host_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, needed_vars

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would happen if every host got a Reboot: by which rule, in which wave, and who stays in service. Pure."""
+"""A rehearsal of a run: what the rules would say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     name_told,
     this_host_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, bad, doubtful, good
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import at_least

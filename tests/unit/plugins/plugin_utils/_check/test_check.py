@@ -14,43 +14,47 @@ import yaml
 from ansible.errors import AnsibleError
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import is_watcher, owner_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.all_hosts import NOBODY_ASKED, _not_looked_at
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.answers_heard import Answers, events
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.controller_has import look_into
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import ALL_FACTS, never_looked_at
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.findings import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.fleet import (
+    NOBODY_ASKED,
+    SILENT_AFTER,
+    _not_looked_at,
+    about_journal,
+    about_policy,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import RehearsalSettings, rehearse
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import (
     Finding,
+    Scrubber,
+    Way,
+    about_way,
     bad,
     doubtful,
     good,
     lines_of,
     make_check_report,
-    worst,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.needs import (
-    about_modules,
-    about_needs,
-    first_word,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.policy_rules import about_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import RehearsalSettings, rehearse
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.secrets import (
-    Scrubber,
     secret_leaves,
     used_names,
+    worst,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import (
+    Answers,
     about_answer,
     about_clock_of_host,
     about_clock_of_service,
     about_name,
     about_versions,
+    events,
     offset_of_host,
     offset_of_service,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.state import SILENT_AFTER, about_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.task_files import used_by
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.way import Way, about_way
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps import (
+    about_modules,
+    about_needs,
+    first_word,
+    look_into,
+    used_by,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import read_policy, ruling_on
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import OURS, BadSteps
 from helpers.default_policy import DEFAULT_POLICY

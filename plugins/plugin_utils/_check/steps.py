@@ -1,0 +1,330 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Findings about drain steps, and what they need on hosts and on the controller."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import inspect
+import posixpath
+import re
+import shlex
+import typing as t
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ansible.errors import AnsibleError
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import action_loader, module_loader
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, bad, doubtful, good
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
+from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Arguments, Step, place_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+    OURS,
+    BadSteps,
+    Folders,
+    checked_health,
+    checked_steps,
+)
+
+# MACHINE: nothing to look for there, but somewhere to get to.
+UNIT, PATH, COMMAND, MACHINE = "unit", "path", "command", "machine"
+_COMMANDS = {
+    "checkpoint": ("command", "restore"),
+    "command": ("drain", "restore"),
+    "failover": ("command", "restore_command", "check"),
+}
+# As a shell has it; there is no shell here.
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    # Such as "step 2 (services)".
+    step: str
+    # The inventory host where it has to be; nothing for the host itself.
+    machine: str
+    kind: str
+    name: str
+    # For a path: what it has to be.
+    wanted: str = ""
+    # Whether what is done there is recorded in a file of that machine.
+    is_recorded: bool = True
+
+    def as_data(self) -> dict[str, t.Any]:
+        return dataclasses.asdict(self)
+
+
+def needs_of(steps: Sequence[Step], own_kinds: Iterable[str], here: str) -> list[Need]:
+    own = set(own_kinds)
+    return [
+        need
+        for number, step in enumerate(steps, start=1)
+        if step.kind not in own
+        for need in _of_step(f"step {number} ({step.kind})", step, here)
+    ]
+
+
+def _of_step(called: str, step: Step, here: str) -> t.Iterator[Need]:
+    arguments = step.arguments
+    machine = place_of(step.kind, arguments, here) or ""
+    for name in arguments.get("names", ()) if step.kind == "services" else ():
+        yield Need(called, machine, UNIT, str(name))
+    for name in _COMMANDS.get(step.kind, ()):
+        if name in arguments:
+            yield Need(called, machine, COMMAND, first_word(arguments[name]))
+    if step.kind == "load_balancer":
+        if "haproxy" in arguments:
+            yield Need(called, machine, PATH, str(arguments["haproxy"]["socket"]), "socket")
+        if "nginx" in arguments:
+            yield Need(called, machine, PATH, str(arguments["nginx"]["upstream_file"]), "file")
+            for name in ("test_command", "reload_command"):
+                yield Need(called, machine, COMMAND, first_word(arguments["nginx"][name]))
+        if "probe_file" in arguments:
+            yield Need(called, machine, PATH, posixpath.dirname(str(arguments["probe_file"]["path"])), "folder")
+    if step.kind == "kubernetes":
+        machine = str(arguments["host"])
+        if arguments.get("kubeconfig"):
+            yield Need(called, machine, PATH, str(arguments["kubeconfig"]), "file", is_recorded=False)
+        else:
+            yield Need(called, machine, MACHINE, machine, is_recorded=False)
+
+
+def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, t.Any]]:
+    """The nodes of clusters that steps drain: whoever has one is recorded in an annotation of it."""
+    own = set(own_kinds)
+    return [
+        {
+            "machine": str(step.arguments["host"]),
+            **{name: step.arguments.get(name) for name in ("node", "kubeconfig", "context")},
+        }
+        for step in steps
+        if step.kind == "kubernetes" and step.kind not in own
+    ]
+
+
+def first_word(command: t.Any) -> str:
+    """The program. What it is given may be secret, and is nobody's business here."""
+    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+    return _ASSIGNMENT.sub(r"\1...", words[0]) if words else ""
+
+
+def request_for(needs: Iterable[Mapping[str, t.Any]]) -> dict[str, list[str]]:
+    """What the host half is asked to look for."""
+    by_kind: dict[str, dict[str, None]] = {UNIT: {}, PATH: {}, COMMAND: {}, MACHINE: {}}
+    for need in needs:
+        by_kind[need["kind"]][need["name"]] = None
+    return {"units": list(by_kind[UNIT]), "paths": list(by_kind[PATH]), "commands": list(by_kind[COMMAND])}
+
+
+def about_needs(needs: Iterable[Mapping[str, t.Any]], look: Mapping[str, t.Any], where: str) -> list[Finding]:
+    return [_about_need(need, look, where) for need in needs if need["kind"] != MACHINE]
+
+
+def _about_need(need: Mapping[str, t.Any], look: Mapping[str, t.Any], where: str) -> Finding:
+    kind, name = need["kind"], need["name"]
+    point = f"{need['step']}: {kind} {name}"
+    if kind == UNIT:
+        state = look["units"].get(name, "not looked at")
+        if state == "loaded":
+            return good("plan", point, "there")
+        if state in ("not-found", "masked", "bad-setting", "error"):
+            return bad("plan", point, f"{state} on {where}", "Install it there, or correct the name in drain_steps")
+        return doubtful("plan", point, f"not known on {where}: {state}", "systemctl must be there for a step services")
+    if kind == PATH:
+        state = look["paths"].get(name, "not looked at")
+        if state == need["wanted"]:
+            return good("plan", point, f"there, a {state}")
+        do = "Correct the path in drain_steps, or start what makes it"
+        return bad("plan", point, f"{state} on {where}, where a {need['wanted']} is due", do)
+    if look["commands"].get(name):
+        return good("plan", point, "there")
+    if _ASSIGNMENT.fullmatch(name):
+        do = "No shell sees the command: begin it with env"
+        return bad("plan", point, f"no program, and looked for as one on {where}", do)
+    return bad("plan", point, f"missing on {where}", "Install it there, or correct the command in drain_steps")
+
+
+def about_modules(missing: Sequence[str], unknown: Sequence[str]) -> Finding:
+    """`missing`: modules and roles that are not on the controller. `unknown`: files that could not be looked into."""
+    point = "collections of the steps"
+    if not missing and unknown:
+        do = "See that these files are there on the controller when the steps run, and what they use"
+        return doubtful("plan", point, f"all there as far as it was looked at, without {some_of(list(unknown))}", do)
+    if not missing:
+        return good("plan", point, "all there")
+    collections = sorted({".".join(name.split(".")[:2]) for name in missing})
+    do = f"On the controller: ansible-galaxy collection install {' '.join(collections)}"
+    return bad("plan", point, f"there is no {in_words(list(missing))}", do)
+
+
+_FULL_NAME = re.compile(r"[a-z_]\w*\.[a-z_]\w*(\.[a-z_]\w*)+")
+_INCLUDED = re.compile(r"(ansible\.(builtin|legacy)\.)?(include|import)_(?P<what>tasks|role)")
+
+
+class Used(t.NamedTuple):
+    """Modules and roles by their full names, as YAML has them; files as they are written, templates and all."""
+
+    modules: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+    def and_also(self, other: Used) -> Used:
+        return Used(self.modules | other.modules, self.files | other.files, self.roles | other.roles)
+
+
+def used_by(tasks: t.Any) -> Used:
+    found = Used()
+    for task in tasks if isinstance(tasks, (list, tuple)) else []:
+        for key, value in task.items() if isinstance(task, Mapping) else ():
+            found = found.and_also(_by_key(str(key), value))
+    return found
+
+
+def _by_key(key: str, value: t.Any) -> Used:
+    if key in ("block", "rescue", "always"):
+        return used_by(value)
+    if included := _INCLUDED.fullmatch(key):
+        if included["what"] == "tasks":
+            name = value.get("file") if isinstance(value, Mapping) else value
+            # As it is: since ansible-core 2.19 a text remembers whether it may be a template.
+            return Used(files=frozenset([name] if isinstance(name, str) else []))
+        name = value.get("name") if isinstance(value, Mapping) else value
+        return Used(roles=_full_names(name))
+    if key in ("action", "local_action"):
+        name = value.get("module") if isinstance(value, Mapping) else str(value).split(" ", 1)[0]
+        return Used(modules=_full_names(name))
+    return Used(modules=_full_names(key))
+
+
+def _full_names(name: t.Any) -> frozenset[str]:
+    return frozenset([str(name)] if _FULL_NAME.fullmatch(str(name)) else [])
+
+
+@dataclasses.dataclass
+class Looked:
+    """`missing`: modules and roles that are not there. `unknown`: what could not be looked into, in words."""
+
+    missing: set[str] = dataclasses.field(default_factory=set)
+    unknown: list[str] = dataclasses.field(default_factory=list)
+
+
+def look_into(
+    files: Iterable[Path], folders: Iterable[Path], load: Callable[[str], t.Any], resolve: Callable[[str], t.Any]
+) -> Looked:
+    """`folders`: where an included file may be that is not beside the one that includes it. Raises BadSteps.
+
+    `load` reads a file of tasks, `resolve` a name that may be a template; both may raise AnsibleError.
+    """
+    looked, to_do, seen = Looked(), list(files), set[Path]()
+    while to_do:
+        file = to_do.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        try:
+            used = used_by(load(str(file)))
+        except (AnsibleError, OSError, ValueError) as error:
+            raise BadSteps(f"{file} can't be read: {error}") from None
+        looked.missing |= {name for name in used.modules if not _has_module(name)}
+        looked.missing |= {name for name in used.roles if not _has_collection(name)}
+        for name in sorted(used.files):
+            found = _found(name, [file.parent, *folders], resolve)
+            if found is None:
+                looked.unknown.append(f"{name} in {file.name}")
+            else:
+                to_do.append(found)
+    return looked
+
+
+def _found(name: str, folders: Iterable[Path], resolve: Callable[[str], t.Any]) -> Path | None:
+    try:
+        path = Path(str(resolve(name)))
+    except AnsibleError:
+        # Such as the item of a loop.
+        return None
+    return next((folder / path for folder in folders if (folder / path).is_file()), None)
+
+
+def _has_module(name: str) -> bool:
+    return bool(action_loader.has_plugin(name) or module_loader.find_plugin(name))
+
+
+def _has_collection(role: str) -> bool:
+    namespace, collection, _rest = role.split(".", 2)
+    try:
+        return importlib.util.find_spec(f"ansible_collections.{namespace}.{collection}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+# Since ansible-core 2.19 that is said of a file where it is read.
+_MAY_BE_TEMPLATES: dict[str, t.Any] = (
+    {"trusted_as_template": True}
+    if "trusted_as_template" in inspect.signature(DataLoader.load_from_file).parameters
+    else {}
+)
+DOCS = "docs/drain-steps.md has the kinds and their arguments"
+
+
+class StepsSeen(t.NamedTuple):
+    findings: list[Finding]
+    needs: list[Need]
+    # The nodes of clusters that are drained, where the controller can ask for them.
+    nodes: list[dict[str, t.Any]]
+
+
+def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: list[str], not_before: str) -> StepsSeen:
+    host = str(task_vars["inventory_hostname"])
+    point = "drain steps"
+    try:
+        windows = is_windows(action)
+        folders = Folders.found(steps_path, action._loader.get_basedir(), host, windows)
+        items = _resolved(action, task_vars, "drain_steps", not_before)
+        steps = checked_steps(items, folders.specs(), on_windows=windows)
+        health = checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
+        looked = look_into(
+            _task_files(folders, steps, health if windows else ()),
+            (OURS, folders.basedir),
+            functools.partial(action._loader.load_from_file, **_MAY_BE_TEMPLATES),
+            action._templar.copy_with_new_env(
+                available_variables={**task_vars, "role_path": str(OURS.parent)}
+            ).template,
+        )
+    except BadSteps as error:
+        return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])
+    if not steps:
+        do = "Nothing is drained before an event is approved: set drain_steps if something runs on this host"
+        return StepsSeen([doubtful("plan", point, "none", do)], [], [])
+    kinds = ", ".join(step.kind for step in steps)
+    found = [good("plan", point, f"{len(steps)}: {kinds}")]
+    found.append(about_modules(sorted(looked.missing), looked.unknown))
+    nodes = [] if any(name.startswith("kubernetes.core.") for name in looked.missing) else nodes_of(steps, folders.own)
+    return StepsSeen(found, needs_of(steps, folders.own, host), nodes)
+
+
+def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_before: str) -> t.Any:
+    event = reboot_of("", str(task_vars.get("maintenance_vm_name") or task_vars["inventory_hostname"]), not_before)
+    variables = {**task_vars, "maintenance_event": wrap_var(event)}
+    try:
+        return plain(action._templar.copy_with_new_env(available_variables=variables).template(task_vars.get(name, [])))
+    except AnsibleError as error:
+        raise BadSteps(f"{name} can't be resolved: {error}") from None
+
+
+def _task_files(folders: Folders, steps: Iterable[Step], health_on_windows: Iterable[Arguments]) -> set[Path]:
+    """The files that do the steps and the checks of health, where the host does not do them by itself."""
+    placed = [folders.health_on_windows(check) for check in health_on_windows]
+    for step in steps:
+        placed.append(folders.placed_to_drain(step.kind, step.arguments))
+        placed.append(folders.placed_to_restore(step.kind, step.arguments))
+    files = {Path(one[key]) for one in placed for key in ("tasks", "look") if one.get(key)}
+    return {file for file in files if file.is_file()}
