@@ -23,9 +23,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content 
     REPORT_TEXTS,
     REPORT_VARIABLES,
     make_report,
+    record_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.record import record_of
 
 
 class ActionModule(ActionBase):

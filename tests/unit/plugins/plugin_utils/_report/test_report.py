@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report import page
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN, make_report
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.record import MOST_LINES, record_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.timeline import coming, last_run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report import page as _page
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
+    MOST_LINES,
+    NO_DOMAIN,
+    make_report,
+    record_of,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import coming, last_run, render_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,7 +212,7 @@ def test_words_from_outside_are_words():
 
 def test_no_template_lets_markup_through():
     """What a value is must be decided in one place: the environment, which escapes everything."""
-    templates = list(Path(page.__file__).with_name("templates").glob("*.j2"))
+    templates = list(Path(_page.__file__).with_name("templates").glob("*.j2"))
     assert "page.html.j2" in [template.name for template in templates]
     for template in templates:
         text = template.read_text(encoding="utf-8")
