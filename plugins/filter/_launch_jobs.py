@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.launch import launch_jobs
+from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import launch_jobs
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import as_filter
 
 
