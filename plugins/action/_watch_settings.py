@@ -14,7 +14,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.childre
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import watch_settings_options
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, Folders, resolved_steps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import settings as _settings
 
 
@@ -49,13 +48,13 @@ class ActionModule(ActionBase):
     def _reflexes(
         self, settings: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> dict[str, t.Any] | None:
-        if not _reflex.reacts(options["reflex"]):
+        if not _settings.reacts(options["reflex"]):
             return None
         here = str(task_vars["inventory_hostname"])
         more = {key: options[key] for key in ("timeout", "audit_file", "steps_dir")}
         more["latest"] = options["reflex_latest"]
         kinds = Folders.found(options["steps_path"], self._loader.get_basedir(), here).specs()
-        return _reflex.reflex_settings_of(
+        return _settings.reflex_settings_of(
             settings,
             options["reflex"],
             task_vars,

@@ -36,7 +36,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     next_deed,
     to_do,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.reflex import reacts
+from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import reacts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

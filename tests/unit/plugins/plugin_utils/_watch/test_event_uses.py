@@ -12,8 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import MARK
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import resolved_steps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.reflex import reflex_settings_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch
+from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch, reflex_settings_of
 
 TYPE = "{{ maintenance_event.type }}"
 # No event that is tried has it.
