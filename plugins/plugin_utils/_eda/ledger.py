@@ -1,37 +1,36 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what watchers tell to what the rules are told: settle, remind, silent, back, over. Pure: the clock is given.
-
-State is level, not edge. Whatever is lost here, a restart or a lie, is made good by the next word of each host; and all
-that a word can do is to start a run, which reads everything for itself.
-"""
+"""The ledger: what the rules are told, and when."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.group_names import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+    BadReading,
+    canonical_id,
+    canonical_name,
+    known_of_status,
+)
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import (
+    Allowance,
+    BadNotice,
+    Notice,
+    SeenSignatures,
+    SourceArguments,
     is_after_a_host,
+    is_name,
+    is_signed,
     name_after,
     name_by_azure,
+    tellable,
+    understand,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import HeardHost, Now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard_event import (
-    HeardEvent,
-    deadlines_of,
-    is_named_by_another,
-    named_hosts,
-    one_event_of,
-    resources_of,
-    states_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.left_drained import LeftDrained
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import (
     BACK,
     CLOCK,
@@ -40,8 +39,21 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import
     PENDING,
     SILENT,
     STARTED,
+    HeardEvent,
+    HeardHost,
+    LeftDrained,
+    Now,
+    deadlines_of,
     event_for_rules,
+    is_named_by_another,
+    named_hosts,
+    one_event_of,
+    resources_of,
+    states_of,
 )
+
+# State is level, not edge. Whatever is lost here, a restart or a lie, is made good by the next word of each host; and
+# all that a word can do is to start a run, which reads everything for itself.
 
 # A host that was silent for so long is no longer expected, and what it told of no longer waited for.
 FORGOTTEN_AFTER = 24 * 3600.0
@@ -401,3 +413,159 @@ class Ledger:
         those.discard(host.name)
         if not those:
             del self._by_vm[canonical_name(host.vm_name)]
+
+
+# Times are those of the day. What was kept is no more believed than a notice: it only says whom to expect.
+
+VERSION = 1
+_OF_A_HOST = (
+    "group",
+    "vm_name",
+    "called",
+    "newest",
+    "newest_from",
+    "behind",
+    "read_at",
+    "events",
+    "drained",
+    "is_silent",
+    "odd_clock",
+)
+
+
+def to_keep(ledger: Ledger) -> dict[str, t.Any]:
+    return {
+        "version": VERSION,
+        "hosts": {host.name: {key: getattr(host, key) for key in _OF_A_HOST} for host in ledger.hosts.values()},
+        "events": [
+            {"event": event.last, "told_by": list(event.told_by), "group": event.group, "attempt": event.attempt}
+            for event in ledger.events.values()
+        ],
+    }
+
+
+def take_up(ledger: Ledger, kept: t.Any, now: Now, endpoints: t.Container[str] = ()) -> None:
+    """`endpoints`: those that are read, which have no name. Raises ValueError for what is no such data."""
+    if not isinstance(kept, dict) or kept.get("version") != VERSION:
+        raise ValueError("it was not written by this version")
+    try:
+        hosts = [_host(name, about, now) for name, about in kept["hosts"].items() if is_name(name) or name in endpoints]
+        events = [_event(about, {host.name for host in hosts}) for about in kept["events"]]
+    except (KeyError, TypeError, AttributeError, OverflowError, BadReading) as error:
+        raise ValueError(f"it is damaged: {error!r}") from None
+    for host in hosts:
+        ledger.restore_host(host)
+    for event in events:
+        ledger.restore_event(event, now)
+
+
+def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
+    odd_clock = about["odd_clock"]
+    return dataclasses.replace(
+        HeardHost(name, str(about["group"]), now.steady, str(about["vm_name"])),
+        called=str(about.get("called", "")),
+        newest=_sent(about["newest"], now),
+        newest_from={str(address): _sent(pair, now) for address, pair in about.get("newest_from", {}).items()},
+        behind=float(about.get("behind", 0.0)),
+        # What is ahead of now was never so, or the clock of this machine was.
+        read_at=None if about["read_at"] is None else min(float(about["read_at"]), now.wall),
+        events={str(event_id): bool(is_named) for event_id, is_named in about["events"].items()},
+        drained=bool(about["drained"]),
+        is_silent=bool(about["is_silent"]),
+        odd_clock=None if odd_clock is None else _pair(odd_clock),
+    )
+
+
+def _event(about: dict[str, t.Any], hosts: set[str]) -> HeardEvent:
+    (known,) = known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
+    known = tellable(known)
+    told_by = dict.fromkeys((name for name in about["told_by"] if name in hosts), known)
+    return HeardEvent(
+        canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])
+    )
+
+
+def _sent(value: t.Any, now: Now) -> tuple[float, int]:
+    sent_at, sequence = _pair(value)
+    return min(sent_at, now.wall), sequence
+
+
+def _pair(value: t.Any) -> tuple[float, int]:
+    sent_at, sequence = value
+    return float(sent_at), int(sequence)
+
+
+# A watcher sends at most one notice a second, and one that could not be sent is not sent at once again.
+NOTICES_AT_ONCE, NOTICES_A_SECOND = 20, 2
+# Times in notices are whole seconds, and take a moment to get here.
+SLACK = 2.0
+_SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
+_TIME = re.compile(r"[0-9]{1,12}")
+
+
+class NotTaken(t.NamedTuple):
+    """The status to answer, and why, for the log. Who sent it learns no more than the status."""
+
+    status: int
+    why: str
+
+
+class Door:
+    def __init__(self, arguments: SourceArguments, ledger: Ledger) -> None:
+        self.arguments = arguments
+        self.ledger = ledger
+        self._allowance = Allowance(NOTICES_AT_ONCE, NOTICES_A_SECOND)
+        self._signatures = SeenSignatures()
+        # Since when signatures are known, and by how much the clocks of hosts that are known from before were behind.
+        self._open_since = 0.0
+        self._behind: dict[str, float] = {}
+
+    def let_in(self, peer: str, headers: Mapping[str, str], body: bytes, now: Now) -> NotTaken | None:
+        """None where it was taken. `headers` have lower-case names."""
+        host = headers.get("x-maintenance-host", "")
+        if not is_name(host):
+            return NotTaken(400, "X-Maintenance-Host is no name of a host")
+        needs_signature = bool(self.arguments.secret or self.arguments.secrets)
+        signature, at = "", 0
+        if needs_signature:
+            given = _SIGNATURE.fullmatch(headers.get("x-maintenance-signature", ""))
+            moment = _TIME.fullmatch(headers.get("x-maintenance-time", ""))
+            if not given or not moment:
+                return NotTaken(401, f"{host}: it is not signed")
+            signature, at = given[1], int(moment[0])
+            if not is_signed(self.arguments.secrets_of(host), signature, at, host, body):
+                return NotTaken(401, f"{host}: the signature is wrong")
+        # By the sender, too: with a secret of the fleet one VM could use up what another may send.
+        if not self._allowance.takes((peer, host), now.steady):
+            return NotTaken(429, f"{host}: more than {NOTICES_A_SECOND} notices a second")
+        try:
+            notice = understand(body, host)
+        except BadNotice as error:
+            return NotTaken(400, f"{host}: {error}")
+        if needs_signature:
+            away = at - now.wall
+            if abs(away) > self.arguments.max_skew:
+                if self.ledger.has_room_for(host):
+                    self.ledger.hear_odd_clock(notice, now)
+                return NotTaken(403, f"{host}: its clock is {abs(away):.0f} s {'ahead' if away > 0 else 'behind'}")
+            if self._is_from_before(notice, now):
+                return NotTaken(409, f"{host}: it was sent before the source was started")
+            if not self._signatures.is_new(signature, at + self.arguments.max_skew, now.wall):
+                return NotTaken(409, f"{host}: this very notice was there before")
+        if not self.ledger.has_room_for(host):
+            return NotTaken(503, f"{host}: more than {MOST_HOSTS} hosts")
+        self.ledger.hear(notice, now, peer)
+        return None
+
+    def open(self, now: Now) -> None:
+        """From now on signatures are kept. What was signed before may have been used then."""
+        self._open_since = now.wall
+        self._behind = {host.name: host.behind for host in self.ledger.hosts.values()}
+
+    def _is_from_before(self, notice: Notice, now: Now) -> bool:
+        """By the clock of its host, as it was. A watcher sends no notice twice: it comes again with a fresh one."""
+        if self._behind and abs(now.wall - self._open_since) > self.arguments.max_skew:
+            # The window refuses it.
+            self._behind = {}
+        behind = self._behind.get(notice.host)
+        return behind is not None and notice.sent_at + behind < self._open_since - SLACK

@@ -26,7 +26,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_document,
     understand_document,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import BadNotice, understand
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import BadNotice, understand
 from helpers.properties import assert_generated
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,10 +10,9 @@ import json
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.heard import Now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.memory import take_up, to_keep
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notice import Notice
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Ledger, take_up, to_keep
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import Notice
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

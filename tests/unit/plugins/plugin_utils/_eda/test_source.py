@@ -20,12 +20,13 @@ import time
 import jinja2
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.arguments import (
+from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import (
+    Allowance,
     BadArguments,
+    SeenSignatures,
     SourceArguments,
     arguments_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.limits import Allowance, SeenSignatures
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.source import check_rulebook
 from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import no_template
 from helpers.event_source import PLUGIN, RunningSource, Watchers, event, status
@@ -273,7 +274,7 @@ def test_whatever_a_vm_adds_to_an_event_the_source_goes_on(odd, tmp_path):
 
 def test_what_can_not_be_taken_is_answered_and_told_in_the_log_as_seldom_as_all_else(monkeypatch, caplog):
     with RunningSource(**QUICK) as source:
-        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.door"]
+        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger"]
         monkeypatch.setattr(module, "understand", lambda *_about: 1 // 0)
         answers = [Watchers(source.port).tell(f"web-{number}", status()) for number in range(12)]
     assert set(answers) == {500}
@@ -340,7 +341,7 @@ def is_listening(port):
 
 def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
     with RunningSource(**QUICK) as source:
-        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.server"]
+        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.source"]
         held = module._Held(10, 4)
         assert [held.add("a", 1) for _number in range(5)] == [True] * 4 + [False]
         assert [held.add("b", 1) for _number in range(4)] == [True] * 4
