@@ -9,13 +9,10 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import ApproveAction, order_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    NOT_ORDERED,
-    OwnVariables,
-    in_one_sentence,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
+
+from ..plugin_utils._approve.action import ApproveAction, order_of
+from ..plugin_utils._common.ansible import NOT_ORDERED, OwnVariables, in_one_sentence
+from ..plugin_utils._common.options import approve_options
 
 # In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
 SECONDS = 45.0

@@ -9,21 +9,14 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import order_of, take_marks_back
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder, approval_outcome
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import WaitAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import this_host_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    NOT_ORDERED,
-    OwnVariables,
-    in_one_sentence,
-    plain,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
-    seconds_of_a_reading,
-    seconds_to_connect,
-)
+
+from ..plugin_utils._approve.action import order_of, take_marks_back
+from ..plugin_utils._approve.order import ApproveOrder, approval_outcome
+from ..plugin_utils._approve.wait import WaitAction
+from ..plugin_utils._azure.vms import this_host_of
+from ..plugin_utils._common.ansible import NOT_ORDERED, OwnVariables, in_one_sentence, plain
+from ..plugin_utils._common.options import wait_options
+from ..plugin_utils._host.connection import seconds_of_a_reading, seconds_to_connect
 
 # Registered by _approve_send.
 SENT = "__approve_sent"

@@ -14,19 +14,15 @@ import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.fleet import Asked, check_all
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE, RehearsalSettings
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import (
-    Hidden,
-    lines_of,
-    make_check_report,
-    summary_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_fleet_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
+
+from ..plugin_utils._azure.vms import IDENTITY_VARIABLES
+from ..plugin_utils._check.fleet import Asked, check_all
+from ..plugin_utils._check.rehearsal import NOTICE, RehearsalSettings
+from ..plugin_utils._check.report import Hidden, lines_of, make_check_report, summary_of
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.options import check_fleet_options
+from ..plugin_utils._common.text import host_names, iso_time, needed_vars
+from ..plugin_utils._host.readings import names_of_inventory
 
 # What check_host has registered.
 RESULT = "__check_host"

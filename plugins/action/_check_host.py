@@ -10,41 +10,23 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import IDENTITY_VARIABLES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check import service as _service
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import judged
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.look import HOST_HALF, MachineAction, NoWay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import NOTICE
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import (
-    Finding,
-    Hidden,
-    about_journal_folder,
-    about_way,
-    bad,
-    doubtful,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import (
-    Answers,
-    fact_questions,
-    service_questions,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps import (
-    about_needs,
-    request_for,
-    steps_of_host,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_host_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import SECONDS_OF_A_COMMAND
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
-    ask_journal,
-    endpoint_of,
-    status_told,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import HostFailed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows, windows_path
+
+from ..module_utils._azure.http import check_endpoint
+from ..plugin_utils._azure.vms import IDENTITY_VARIABLES
+from ..plugin_utils._check import service as _service
+from ..plugin_utils._check.facts import judged
+from ..plugin_utils._check.look import HOST_HALF, MachineAction, NoWay
+from ..plugin_utils._check.rehearsal import NOTICE
+from ..plugin_utils._check.report import Finding, Hidden, about_journal_folder, about_way, bad, doubtful
+from ..plugin_utils._check.service import Answers, fact_questions, service_questions
+from ..plugin_utils._check.steps import about_needs, request_for, steps_of_host
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.options import check_host_options
+from ..plugin_utils._common.text import iso_time, needed_vars
+from ..plugin_utils._host.connection import SECONDS_OF_A_COMMAND
+from ..plugin_utils._host.readings import ask_journal, endpoint_of, status_told
+from ..plugin_utils._host.service import HostFailed
+from ..plugin_utils._host.windows import is_windows, windows_path
 
 TAKES_PYTHON = "Install python3 on the host"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")

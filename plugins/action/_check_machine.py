@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.look import MachineAction, NoWay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, about_way, bad
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.steps import about_needs, request_for
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import check_machine_options
+
+from ..plugin_utils._check.look import MachineAction, NoWay
+from ..plugin_utils._check.report import Finding, about_way, bad
+from ..plugin_utils._check.steps import about_needs, request_for
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.options import check_machine_options
 
 
 class ActionModule(MachineAction):

@@ -14,25 +14,15 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import fence_options, service_to_ask
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import effects_seen
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    NOT_ORDERED,
-    OwnVariables,
-    in_one_sentence,
-    plain,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
-    ApiVersions,
-    Documents,
-    complete_fence,
-    last_reading,
-    reading_of_drain,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows, windows_path
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.drain import HostPlan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, Folders
+
+from ..module_utils._host.journal import DEFAULT_PATH
+from ..module_utils._host.options import fence_options, service_to_ask
+from ..plugin_utils._approve.order import effects_seen
+from ..plugin_utils._common.ansible import NOT_ORDERED, OwnVariables, in_one_sentence, plain
+from ..plugin_utils._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_of_drain
+from ..plugin_utils._host.windows import is_windows, windows_path
+from ..plugin_utils._steps.drain import HostPlan
+from ..plugin_utils._steps.validate import BadSteps, Folders
 
 OPTIONS = dict(
     direction=dict(type="str", choices=["drain", "restore"], required=True),

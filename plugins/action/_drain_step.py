@@ -10,9 +10,10 @@ import typing as t
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import step_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.commands import StepOrders
+
+from ..module_utils._host.options import step_options
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._steps.commands import StepOrders
 
 
 class ActionModule(ActionBase):

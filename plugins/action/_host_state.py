@@ -10,35 +10,17 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warnings_about
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    OwnVariables,
-    in_one_sentence,
-    plain,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import state_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
-    answering_within,
-    seconds_of_a_reading,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import (
-    NO_JOURNAL,
-    TELL_CLOCK,
-    CurlHost,
-    leave_mark,
-    probe,
-    told_clock,
-    told_mark,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.powershell import READ_ALONG
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
-    Documents,
-    ask_journal,
-    status_told_in_a_roll,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import HostFailed, ServiceAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+
+from ..module_utils._host.run_mark import STATUS_FILE, path_beside
+from ..plugin_utils._azure.events import warnings_about
+from ..plugin_utils._common.ansible import OwnVariables, in_one_sentence, plain
+from ..plugin_utils._common.options import state_options
+from ..plugin_utils._host.connection import answering_within, seconds_of_a_reading
+from ..plugin_utils._host.curl import NO_JOURNAL, TELL_CLOCK, CurlHost, leave_mark, probe, told_clock, told_mark
+from ..plugin_utils._host.powershell import READ_ALONG
+from ..plugin_utils._host.readings import Documents, ask_journal, status_told_in_a_roll
+from ..plugin_utils._host.service import HostFailed, ServiceAction
+from ..plugin_utils._host.windows import is_windows
 
 SETTINGS = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version", "journal": "drain_journal"}
 MARKED_BESIDE = {"status_file": "watch_status_file"}

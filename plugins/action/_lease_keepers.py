@@ -9,14 +9,11 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_keepers_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
-    SIGNS_OF_WINDOWS,
-    lease_groups,
-    windows_hosts,
-)
+
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common.options import lease_keepers_options
+from ..plugin_utils._common.text import needed_vars
+from ..plugin_utils._lease.lease import SIGNS_OF_WINDOWS, lease_groups, windows_hosts
 
 
 class ActionModule(ActionBase):

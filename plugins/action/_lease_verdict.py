@@ -12,9 +12,10 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_verdict_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import Refusal, verdict
+
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common.options import lease_verdict_options
+from ..plugin_utils._lease.lease import Refusal, verdict
 
 
 class ActionModule(ActionBase):

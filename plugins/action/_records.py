@@ -9,10 +9,11 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import records as _records
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import HostHalf
+
+from ..module_utils._steps import records as _records
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._host import answers as _answers
+from ..plugin_utils._host.connection import HostHalf
 
 RECORDS = HostHalf("_records", _records, _answers.RECORDS, private=False)
 

@@ -18,47 +18,26 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import marks_name_only
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    NAME_VARIABLES,
-    InventoryNames,
-    hosts_by_vm_name,
-    known_vms,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, iso_time, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import DRAIN, Documents, last_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.leases import outvoted
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import read_wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import left_to_tasks, to_be_read_again
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import goes_on, left_of_the_batch
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import (
-    RecordKeeper,
-    answer_of_cluster,
-    foreign_records,
-    recorded_hosts,
-    with_records,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
-    RunState,
-    from_carried,
-    packed,
-    to_carry,
-    unpacked,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import run_summary
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
-    Cluster,
-    RecordsPlace,
-    clusters_of,
-    places_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import NO_EVENT
+
+from ..plugin_utils._approve.order import marks_name_only
+from ..plugin_utils._azure.vms import NAME_VARIABLES, InventoryNames, hosts_by_vm_name, known_vms
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.text import host_names, iso_time, needed_vars
+from ..plugin_utils._host.readings import DRAIN, Documents, last_reading
+from ..plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
+from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
+from ..plugin_utils._run import round as _round
+from ..plugin_utils._run import run as _run
+from ..plugin_utils._run import view as _view
+from ..plugin_utils._run.leases import outvoted
+from ..plugin_utils._run.model import read_wishes
+from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
+from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
+from ..plugin_utils._run.run import RecordKeeper, answer_of_cluster, foreign_records, recorded_hosts, with_records
+from ..plugin_utils._run.run_state import RunState, from_carried, packed, to_carry, unpacked
+from ..plugin_utils._run.summary import run_summary
+from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
+from ..plugin_utils._steps.work import NO_EVENT
 
 DEEDS = (
     "begin",

@@ -11,9 +11,10 @@ import typing as t
 from pathlib import Path
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import watch_program_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import program_parts
+
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common.options import watch_program_options
+from ..plugin_utils._watch.settings import program_parts
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
 # What runs on a host by itself, without a controller.

@@ -10,11 +10,12 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import BY_CHILD, BY_UNIT
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import watch_settings_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, Folders, resolved_steps
-from ansible_collections.maintenance.azure.plugins.plugin_utils._watch import settings as _settings
+
+from ..module_utils._watcher.children import BY_CHILD, BY_UNIT
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.options import watch_settings_options
+from ..plugin_utils._steps.validate import BadSteps, Folders, resolved_steps
+from ..plugin_utils._watch import settings as _settings
 
 
 class ActionModule(ActionBase):

@@ -15,17 +15,13 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import report_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import (
-    REPORT_TEXTS,
-    REPORT_VARIABLES,
-    make_report,
-    record_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.page import render_page
+
+from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.options import report_options
+from ..plugin_utils._common.text import host_names, needed_vars
+from ..plugin_utils._host.readings import names_of_inventory
+from ..plugin_utils._report.content import REPORT_TEXTS, REPORT_VARIABLES, make_report, record_of
+from ..plugin_utils._report.page import render_page
 
 
 class ActionModule(ActionBase):

@@ -9,8 +9,9 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import write_journal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
+
+from ..plugin_utils._approve.action import write_journal
+from ..plugin_utils._common.ansible import in_one_sentence
 
 
 class ActionModule(ActionBase):

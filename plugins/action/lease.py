@@ -10,29 +10,15 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._host import lease as _lease
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    RunHasEnded,
-    in_one_sentence,
-    is_dead,
-    this_run,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import lease_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import Unexpected, list_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import HostHalf
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import (
-    is_of_windows,
-    is_windows,
-    windows_path,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
-    NOTHING,
-    READ,
-    RENEW,
-    TAKE,
-    group_path,
-)
+
+from ..module_utils._host import lease as _lease
+from ..plugin_utils._common.ansible import RunHasEnded, in_one_sentence, is_dead, this_run
+from ..plugin_utils._common.options import lease_options
+from ..plugin_utils._host import answers as _answers
+from ..plugin_utils._host.answers import Unexpected, list_of
+from ..plugin_utils._host.connection import HostHalf
+from ..plugin_utils._host.windows import is_of_windows, is_windows, windows_path
+from ..plugin_utils._lease.lease import NOTHING, READ, RENEW, TAKE, group_path
 
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0

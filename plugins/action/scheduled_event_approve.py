@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.action import ApproveAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
+
+from ..plugin_utils._approve.action import ApproveAction
+from ..plugin_utils._common.ansible import in_one_sentence
 
 
 class ActionModule(ApproveAction):

@@ -9,24 +9,13 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import AUTO
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    complaint_about_filters,
-    select,
-    warnings_about,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    BadQuery,
-    compile_query,
-    in_one_sentence,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import info_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import status_told
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
-    NAME_NOT_TOLD,
-    HostFailed,
-    ServiceAction,
-)
+
+from ..module_utils._azure.imds import AUTO
+from ..plugin_utils._azure.events import complaint_about_filters, select, warnings_about
+from ..plugin_utils._common.ansible import BadQuery, compile_query, in_one_sentence
+from ..plugin_utils._common.options import info_options
+from ..plugin_utils._host.readings import status_told
+from ..plugin_utils._host.service import NAME_NOT_TOLD, HostFailed, ServiceAction
 
 
 class ActionModule(ServiceAction):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import WaitAction
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import in_one_sentence
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import wait_options
+
+from ..plugin_utils._approve.wait import WaitAction
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common.options import wait_options
 
 
 class ActionModule(WaitAction):

@@ -9,9 +9,10 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import GROUP, STATUS, VM_NAME, good_reading
-from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import fan_out as spread
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, needed_vars
+
+from ..plugin_utils._awx.fan_out import GROUP, STATUS, VM_NAME, good_reading
+from ..plugin_utils._awx.fan_out import fan_out as spread
+from ..plugin_utils._common.text import host_names, needed_vars
 
 
 def fan_out(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import launch_problems
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import as_filter
+from ..plugin_utils._awx.fan_out import launch_problems
+from ..plugin_utils._common.ansible import as_filter
 
 
 class FilterModule:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import task_timeout
+from ..plugin_utils._host.connection import task_timeout
 
 
 class FilterModule:

@@ -10,16 +10,12 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import NAME_VARIABLES, hosts_by_vm_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import LINE_WIDTH, host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import names_of_inventory
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
-    PLAN_TEXTS,
-    PLAN_VARIABLES,
-    make_plan,
-    with_journal,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan
+
+from ..plugin_utils._azure.vms import NAME_VARIABLES, hosts_by_vm_name
+from ..plugin_utils._common.text import LINE_WIDTH, host_names, needed_vars
+from ..plugin_utils._host.readings import names_of_inventory
+from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES, make_plan, with_journal
+from ..plugin_utils._plan.text import render_plan
 
 
 def plan(

@@ -11,8 +11,9 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible.utils.display import Display
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import host_names, needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, make_waves
+
+from ..plugin_utils._common.text import host_names, needed_vars
+from ..plugin_utils._plan.waves import WAVE_VARIABLES, make_waves
 
 display = Display()
 

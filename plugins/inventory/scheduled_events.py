@@ -203,8 +203,9 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import cache_loader
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery, compile_query, guard
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
+
+from ..plugin_utils._common.ansible import BadQuery, compile_query, guard
+from ..plugin_utils._inventory.matching import (
     Failure,
     InventoryHost,
     Overlay,
@@ -215,13 +216,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.match
     questions,
     to_cache,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.overlay import HostVariables, make_overlay
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
-    EndpointReader,
-    ReadingOrFailure,
-    read_facts,
-    read_files,
-)
+from ..plugin_utils._inventory.overlay import HostVariables, make_overlay
+from ..plugin_utils._inventory.sources import EndpointReader, ReadingOrFailure, read_facts, read_files
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -360,10 +356,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _read_endpoints(self, hosts: list[InventoryHost], path: str, cache: bool) -> ReadingOrFailure:
         # Here, as the other sources do without requests, which takes longer to load than they take to read.
-        from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.sources import (
-            REQUESTS_ERROR,
-            RequestsTransport,
-        )
+        from ..plugin_utils._inventory.sources import REQUESTS_ERROR, RequestsTransport
 
         # Outside Azure nobody answers at the default address, and that takes its time to find out.
         wanted = self._endpoints_given or not any(host.endpoint for host in hosts)

@@ -92,8 +92,9 @@ done:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import ORDER, step_options
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.command_entry import carried_out
+
+from ..module_utils._host.options import ORDER, step_options
+from ..module_utils._steps.command_entry import carried_out
 
 
 def main():

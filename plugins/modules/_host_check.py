@@ -43,7 +43,8 @@ ask:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._check.look import carried_out
+
+from ..module_utils._check.look import carried_out
 
 
 def main():

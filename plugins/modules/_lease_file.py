@@ -74,7 +74,8 @@ notes:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import carried_out
+
+from ..module_utils._host.lease import carried_out
 
 
 def main():

@@ -46,7 +46,8 @@ unreadable:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import carried_out
+
+from ..module_utils._steps.records import carried_out
 
 
 def main():

@@ -92,7 +92,8 @@ status:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host.exchange import carried_out
+
+from ..module_utils._host.exchange import carried_out
 
 
 def main():

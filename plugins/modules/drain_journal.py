@@ -160,8 +160,9 @@ now:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal_command import carried_out
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import journal_options
+
+from ..module_utils._host.journal_command import carried_out
+from ..module_utils._host.options import journal_options
 
 
 def main():

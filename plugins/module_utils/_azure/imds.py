@@ -16,18 +16,9 @@ import os
 import re
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
-    LARGEST_BODY,
-    Broken,
-    HttpTransport,
-    NotAccepted,
-    NotResolved,
-    TimedOut,
-    TooLarge,
-    number_in,
-)
+from . import http as _http
+from .documents import json_of
+from .http import LARGEST_BODY, Broken, HttpTransport, NotAccepted, NotResolved, TimedOut, TooLarge, number_in
 
 EVENTS_PATH = "/metadata/scheduledevents"
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")

@@ -16,14 +16,12 @@ import shutil
 import stat
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import expanded
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal_command import (
-    carried_out as journal_order,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import carried_out as records_list
+from .._azure import http as _http
+from .._azure import imds as _imds
+from .._host.files import expanded
+from .._host.journal_command import carried_out as journal_order
+from .._steps.machine import Machine, StepError
+from .._steps.records import carried_out as records_list
 
 SECONDS_FOR_SYSTEMD = 30
 LARGEST_STATUS = 1024 * 1024

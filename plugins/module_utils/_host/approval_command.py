@@ -6,22 +6,14 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import incarnation_of, is_as_judged
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
-    JournalError,
-    JournalFile,
-    marked,
-    marked_alone,
-    that_can_be_taken_back,
-    unmarked,
-    utc_now,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
+from .._azure import imds as _imds
+from .._azure.documents import incarnation_of, is_as_judged
+from .._azure.http import SocketTransport
+from . import audit as _audit
+from . import journal_command as _journal_command
+from .files import HERE
+from .journal import JournalError, JournalFile, marked, marked_alone, that_can_be_taken_back, unmarked, utc_now
+from .ownership import OwnedJournal
 
 # A POST is not tried any more so long after its command arrived.
 SECONDS_TO_SEND = 20

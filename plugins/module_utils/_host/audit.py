@@ -11,7 +11,7 @@ import os
 import syslog
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
+from .._azure.documents import iso
 
 TAG = "azure-maintenance"
 DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"

@@ -6,11 +6,11 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._host import approval_command as _approval_command
-from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _run_mark
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
+from .._azure import http as _http
+from .._azure import imds as _imds
+from . import approval_command as _approval_command
+from . import run_mark as _run_mark
+from .files import HERE
 
 
 def carried_out(

@@ -16,7 +16,7 @@ import os
 import stat
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
+from . import clock as _clock
 
 LARGEST_FILE = 16 * 1024 * 1024
 SECONDS_FOR_THE_LOCK = 10

@@ -9,8 +9,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import json
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE, LARGEST_FILE
+from .._azure.documents import iso
+from .files import HERE, LARGEST_FILE
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"

@@ -6,9 +6,9 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
+from . import ownership as _ownership
+from .files import HERE
+from .journal import (
     NO_MORE,
     JournalError,
     JournalFile,
@@ -22,7 +22,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal im
     unmarked,
     utc_now,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import DRAINED, OwnedJournal, Refused
+from .ownership import DRAINED, OwnedJournal, Refused
 
 # These decide by what the run has read, which must not be old. The others only need the journal to be as it was.
 OF_A_FRESH_READING = ("begin", "mark")

@@ -10,9 +10,9 @@ import contextlib
 import json
 import math
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso, timestamp
-from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import ThisMachine
+from .._azure.documents import iso, timestamp
+from . import clock as _clock
+from .files import ThisMachine
 
 VERSION = 2
 OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")

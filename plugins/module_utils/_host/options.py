@@ -6,10 +6,10 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH, STATUSES
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import AT_MOST
+from .._azure.http import DEFAULT_ENDPOINT
+from .._azure.imds import API_VERSIONS, AUTO
+from .journal import DEFAULT_PATH, STATUSES
+from .ownership import AT_MOST
 
 # The controller half tells the host half what it needs of the plan, and no more, in the plan's place.
 ORDER = "order"

@@ -14,17 +14,13 @@ import signal
 import threading
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
-    NotUnderstood,
-    incarnation_of,
-    statuses_in,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
-from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import seconds
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD, AtWork
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalError, all_steps_are_done
+from .._azure import imds as _imds
+from .._azure.documents import NotUnderstood, incarnation_of, statuses_in
+from .._azure.http import SocketTransport
+from . import clock as _clock
+from .clock import seconds
+from .files import SECONDS_AHEAD, AtWork
+from .journal import JournalError, all_steps_are_done
 
 # It goes with the process that has it, and it leaves no file behind.
 

@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
+from .files import SharedFile
 
 STATUS_FILE = "/run/azure-maintenance/status.json"
 # As far ahead as the mark of a run counts, whatever it says.

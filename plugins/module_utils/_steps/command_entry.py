@@ -9,16 +9,16 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import contextlib
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import newly_confirmed, with_confirmed
-from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
-from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
-from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _run_mark
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import JournalError, begun, utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import StepRunner, Unhealthy
+from .._azure.documents import newly_confirmed, with_confirmed
+from .._host import audit as _audit
+from .._host import journal_command as _journal_command
+from .._host import ownership as _ownership
+from .._host import run_mark as _run_mark
+from .._host.files import HERE
+from .._host.journal import JournalError, begun, utc_now
+from .._host.ownership import OwnedJournal
+from .machine import StepError
+from .runner import StepRunner, Unhealthy
 
 
 def carried_out(order, check_mode, here=HERE):

@@ -8,15 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import socket
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import (
-    Machine,
-    StepError,
-    WebError,
-    in_seconds,
-    request,
-    said,
-    words_of,
-)
+from .machine import Machine, StepError, WebError, in_seconds, request, said, words_of
 
 # One asking is given this much even where the time for all askings is short.
 SECONDS_PER_ASKING = 10

@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, in_seconds, words_of
+from .machine import StepError, in_seconds, words_of
 
 
 def look(host, arguments):

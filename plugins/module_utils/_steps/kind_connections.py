@@ -6,7 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, in_seconds
+from .machine import StepError, in_seconds
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 ESTABLISHED = "01"

@@ -9,7 +9,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import errno
 import socket
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, in_seconds
+from .machine import StepError, in_seconds
 
 # Bits of srv_admin_state, from HAProxy's management guide.
 MAINTENANCE_BITS = 0x01 | 0x02 | 0x04 | 0x20 | 0x40

@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import syslog
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import WebError, request
+from .machine import WebError, request
 
 PRIORITIES = {
     "debug": syslog.LOG_DEBUG,

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from .machine import StepError
 
 # A `server` directive that is not in a comment; its last word decides.
 DIRECTIVE = re.compile(

@@ -8,12 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import json
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import (
-    StepError,
-    WebError,
-    in_seconds,
-    request,
-)
+from .machine import StepError, WebError, in_seconds, request
 
 LEADERS = ("leader", "master", "primary", "standby_leader")
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from .machine import StepError
 
 LARGEST_FILE = 64 * 1024
 

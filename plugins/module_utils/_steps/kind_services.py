@@ -6,7 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError, said
+from .machine import StepError, said
 
 RUNNING = ("active", "activating", "reloading", "refreshing")
 

@@ -10,9 +10,9 @@ import hashlib
 import json
 import os
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import LARGEST_FILE, KeptFile
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
+from .._host.files import LARGEST_FILE, KeptFile
+from .._host.journal import utc_now
+from .machine import StepError
 
 # A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
 # the disk of the host that was drained, and that host can't forge it.

@@ -10,28 +10,22 @@ import contextlib
 import os
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import CONFIRMED
-from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import HERE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
-    JournalError,
-    JournalFile,
-    all_drained,
-    recorded,
-    utc_now,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import StepLock
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import health as _health
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_command as _kind_command
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_connections as _kind_connections
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_haproxy as _kind_haproxy
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_log as _kind_log
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_nginx as _kind_nginx
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_patroni as _kind_patroni
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_probe_file as _kind_probe_file
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_services as _kind_services
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError, bad_name
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
+from .._azure.documents import CONFIRMED
+from .._host import audit as _audit
+from .._host.files import HERE
+from .._host.journal import JournalError, JournalFile, all_drained, recorded, utc_now
+from .._host.ownership import StepLock
+from . import health as _health
+from . import kind_command as _kind_command
+from . import kind_connections as _kind_connections
+from . import kind_haproxy as _kind_haproxy
+from . import kind_log as _kind_log
+from . import kind_nginx as _kind_nginx
+from . import kind_patroni as _kind_patroni
+from . import kind_probe_file as _kind_probe_file
+from . import kind_services as _kind_services
+from .machine import Machine, StepError, bad_name
+from .records import RecordFile
 
 KINDS = {
     "checkpoint": _kind_command.Checkpoint,

@@ -12,9 +12,9 @@ import signal
 import sys
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import chance
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import TOLD_BY_REFLEXES
+from .._azure.imds import chance
+from .._host.files import SharedFile
+from .._host.run_mark import TOLD_BY_REFLEXES
 
 
 class Child:

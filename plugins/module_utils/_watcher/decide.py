@@ -11,15 +11,8 @@ import hashlib
 import json
 import re
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
-    VANISHING_TYPES,
-    canonical_id,
-    canonical_name,
-    names_host,
-    refresh,
-    timestamp,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import first_match
+from .._azure.documents import VANISHING_TYPES, canonical_id, canonical_name, names_host, refresh, timestamp
+from .._azure.rules import first_match
 
 # Every host decides by itself here, so that only the document keeps two of them from going down at once: of the events
 # that name different VMs the first alone may be acted on.

@@ -16,17 +16,10 @@ import ssl
 import time
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import iso
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
-    Broken,
-    NotAccepted,
-    NotResolved,
-    SocketTransport,
-    TimedOut,
-    TooLarge,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import ended_for
+from .._azure.documents import iso
+from .._azure.http import Broken, NotAccepted, NotResolved, SocketTransport, TimedOut, TooLarge
+from .._host.run_mark import path_beside
+from .protocol import ended_for
 
 
 def signature(secret, at, name, body):

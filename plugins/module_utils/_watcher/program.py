@@ -10,20 +10,10 @@ import os
 import signal
 import sys
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT, SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices, ReflexStarter
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import (
-    BadSettings,
-    read_reflex_settings,
-    read_settings,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import (
-    LONGEST_CALL,
-    USUAL_CALL,
-    Reader,
-    Watch,
-    say,
-)
+from .._azure.http import DEFAULT_ENDPOINT, SocketTransport
+from .children import Notices, ReflexStarter
+from .protocol import BadSettings, read_reflex_settings, read_settings
+from .watch import LONGEST_CALL, USUAL_CALL, Reader, Watch, say
 
 USAGE = "Usage: watch --config FILE [--check]"
 
@@ -32,7 +22,7 @@ def main(words):
     """The exit code. `--check` only says whether the file can be used."""
     if words[:1] == ["--notify"]:
         # A child of the watcher's own.
-        from ansible_collections.maintenance.azure.plugins.module_utils._watcher.notify import main as tell
+        from .notify import main as tell
 
         return tell(read_settings(words[1]), int(words[2]), words[3], int(words[4]), say)
     if words[:1] in (["--reflex"], ["--return"]):
@@ -56,7 +46,7 @@ def main(words):
 
 def _react(path, only_return):
     """A process of its own: the reflexes, or only what undoes what they have done, right now."""
-    from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
+    from . import reflex as _reflex
 
     code = _reflex.AGAIN
     while code == _reflex.AGAIN:
@@ -94,9 +84,7 @@ def _reader(settings, keep=True, first_call=LONGEST_CALL):
     endpoints = [settings["endpoint"]]
     if endpoints == ["auto"]:
         # Imported where it is needed, which is rarely: it is large.
-        from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
-            endpoints_by_dhcp as discovered_endpoints,
-        )
+        from .._azure.imds import endpoints_by_dhcp as discovered_endpoints
 
         endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
     transports = [SocketTransport(endpoint, keep=keep) for endpoint in endpoints]

@@ -12,9 +12,9 @@ import os
 import stat
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark
+from .._azure.http import DEFAULT_ENDPOINT
+from .._host.run_mark import SECONDS_OF_A_MARK
+from .decide import NO_RUN, RunMark
 
 # Name -> default. One without a default has to be there.
 DEFAULTS = {

@@ -15,7 +15,7 @@ import re
 import threading
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
+from .._azure.documents import (
     CONFIRMED,
     VANISHING_TYPES,
     approval_body,
@@ -26,30 +26,22 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
     parse_document,
     with_confirmed,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
-from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
-from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import AtWork, KeptFile, SharedFile
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import (
-    JournalError,
-    JournalFile,
-    begun,
-    marked,
-    that_can_be_taken_back,
-    unmarked,
-    utc_now,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import OwnedJournal
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import owner_name, path_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import StepRunner, is_known
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher import decide as _decide
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import told_beside, trigger_beside
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
+from .._azure.http import SocketTransport
+from .._azure.imds import ImdsError
+from .._azure.rules import BadRules, read_rules
+from .._host import audit as _audit
+from .._host import clock as _clock
+from .._host.clock import boot_id
+from .._host.files import AtWork, KeptFile, SharedFile
+from .._host.journal import JournalError, JournalFile, begun, marked, that_can_be_taken_back, unmarked, utc_now
+from .._host.ownership import OwnedJournal
+from .._host.run_mark import owner_name, path_beside
+from .._steps.machine import StepError
+from .._steps.runner import StepRunner, is_known
+from . import decide as _decide
+from . import protocol as _protocol
+from .children import told_beside, trigger_beside
+from .decide import (
     FLAGS,
     TELL,
     Sightings,
@@ -62,7 +54,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     steps_to_do,
     to_do,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import SHORTEST_INTERVAL
+from .protocol import SHORTEST_INTERVAL
 
 
 def kept_steps(folder, digest):
@@ -218,7 +210,7 @@ class Deeds:
     def approve(self, event, document, vm_name, endpoint, version):
         """Compare, write it down, send: in this order. Raises NotDone where it was not sent."""
         # It costs 50 ms, which the first step need not wait for.
-        from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
+        from .._azure import imds as _imds
 
         mark = {"event": event["id"], "at": time.time(), "hosts": [self.settings["name"]]}
         has_begun, to_take_back = [], []

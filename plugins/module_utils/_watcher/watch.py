@@ -11,15 +11,8 @@ import os
 import sys
 import time
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
-    BadReading,
-    build_status,
-    iso,
-    parse_document,
-    parse_identity,
-    types_never_shown,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
+from .._azure.documents import BadReading, build_status, iso, parse_document, parse_identity, types_never_shown
+from .._azure.imds import (
     API_VERSIONS,
     AUTO,
     INSTANCE_TARGET,
@@ -28,7 +21,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds impo
     events_target,
     outcome_of,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SharedFile
+from .._host.files import SharedFile
 
 # A problem never ends the watch, and never counts as "no events": what was read last stays. In place of pauses that
 # grow there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls

@@ -13,9 +13,27 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import journal_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
+
+from ...module_utils._host.journal import DEFAULT_PATH
+from ...module_utils._host.options import journal_options
+from .._azure.doubts import about_claims
+from .._azure.events import canonical_id, names_host
+from .._azure.vms import NAME_VARIABLES, Claim, EventData, InventoryNames, vm_name_of
+from .._common.ansible import OwnVariables, plain
+from .._common.options import approve_options
+from .._common.text import needed_vars, some_of
+from .._host.connection import ending_with_the_run
+from .._host.readings import (
+    LAST_READING,
+    READING,
+    ApiVersions,
+    ask_journal,
+    complete_fence,
+    last_reading,
+    names_of_inventory,
+)
+from .._host.service import DocumentReading, HostService, Unanswered, Unreachable
+from .judge import (
     DRAINED_VARIABLES,
     Doubts,
     drained_vms,
@@ -26,42 +44,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
     shown_status,
     unmarked_hosts,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import ApproveOrder
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.send import Approval, Approver, Election
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.wait import (
-    Complaints,
-    NoticeBoard,
-    Wait,
-    WaitAction,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, names_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    NAME_VARIABLES,
-    Claim,
-    EventData,
-    InventoryNames,
-    vm_name_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables, plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.options import approve_options
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
-    LAST_READING,
-    READING,
-    ApiVersions,
-    ask_journal,
-    complete_fence,
-    last_reading,
-    names_of_inventory,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
-    DocumentReading,
-    HostService,
-    Unanswered,
-    Unreachable,
-)
+from .order import ApproveOrder
+from .send import Approval, Approver, Election
+from .wait import Complaints, NoticeBoard, Wait, WaitAction
 
 
 def write_journal(action: ActionBase, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

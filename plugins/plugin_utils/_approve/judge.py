@@ -9,12 +9,8 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    canonical_id,
-    canonical_name,
-    names_host,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+from .._azure.events import canonical_id, canonical_name, names_host
+from .._azure.vms import (
     IDENTITY_VARIABLES,
     Claim,
     EventData,

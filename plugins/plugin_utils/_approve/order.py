@@ -9,8 +9,8 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import effects_of_marks
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
+from ...module_utils._azure.documents import effects_of_marks
+from .._azure.events import canonical_id
 
 Options = dict[str, t.Any]
 # The variable in which each host of the batch keeps the journal with its marks.

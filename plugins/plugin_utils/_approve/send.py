@@ -17,24 +17,11 @@ import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import (
-    Doubts,
-    EventRecord,
-    Judgement,
-    judge_events,
-    leader_of,
-    shown_status,
-    successors,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import JUDGED_BY, canonical_id, names_host
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
-    DocumentReading,
-    RefusedByHost,
-    Service,
-    Unanswered,
-)
+from .._azure.events import JUDGED_BY, canonical_id, names_host
+from .._azure.vms import EventData
+from .._common.text import iso_time
+from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
+from .judge import Doubts, EventRecord, Judgement, judge_events, leader_of, shown_status, successors
 
 # The hosts of a batch are separate processes on one controller, and with few forks not at the same time. So nobody
 # waits for a host that has not begun: the first that comes to an event leads, and what it did is kept in files in

@@ -18,25 +18,14 @@ from pathlib import Path
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge import convoy, is_reached, shown_status
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    VANISHING_TYPES,
-    canonical_id,
-    names_host,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, some_of, wrapped
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import ending_with_the_run
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import (
-    DocumentReading,
-    HostService,
-    Service,
-    ServiceAction,
-    Silent,
-    Unanswered,
-    Unreachable,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+
+from .._azure.events import VANISHING_TYPES, canonical_id, names_host
+from .._azure.vms import EventData
+from .._common.text import clock, some_of, wrapped
+from .._host.connection import ending_with_the_run
+from .._host.service import DocumentReading, HostService, Service, ServiceAction, Silent, Unanswered, Unreachable
+from .._host.windows import is_windows
+from .judge import convoy, is_reached, shown_status
 
 SECONDS_BETWEEN_NOTICES = 30
 

@@ -11,16 +11,10 @@ import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    HostVars,
-    collect_events,
-    events_of,
-    this_host_of,
-    this_hosts_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, seconds_of, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
+from .._azure.events import canonical_id
+from .._azure.vms import HostVars, collect_events, events_of, this_host_of, this_hosts_of
+from .._common.text import natural, seconds_of, some_of
+from .._plan.waves import Joined
 
 # Hosts belong together if they are known to be of one delivery group, or show a common event: Azure shows an event to
 # the whole delivery group, and two domains of one group must never be down at once.

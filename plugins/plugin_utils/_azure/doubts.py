@@ -11,15 +11,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    Claim,
-    HostVars,
-    SeenEvent,
-    Vms,
-    events_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
+from .._common.text import in_words, natural, some_of
+from .events import canonical_id, canonical_name
+from .vms import Claim, HostVars, SeenEvent, Vms, events_of
 
 _MOST = 8
 

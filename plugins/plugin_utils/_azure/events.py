@@ -13,8 +13,8 @@ import functools
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import (
+from ...module_utils._azure import documents as _documents
+from ...module_utils._azure.documents import (
     IDENTITY_FIELDS,
     JUDGED_BY,
     SOURCE_SINCE,
@@ -30,7 +30,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
     whole_number,
     without_underscore,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, seconds_of
+from .._common.text import iso_time, seconds_of
 
 __all__ = (
     "JUDGED_BY",

@@ -10,14 +10,8 @@ import ipaddress
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    Account,
-    canonical_id,
-    canonical_name,
-    merged,
-    parse_resource_id,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
+from .._common.text import seconds_of
+from .events import Account, canonical_id, canonical_name, merged, parse_resource_id
 
 # Pure: host variables in, names out.
 

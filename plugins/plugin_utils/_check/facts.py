@@ -10,19 +10,10 @@ import re
 import typing as t
 from collections.abc import Callable
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import (
-    COMPUTE_VERSIONS,
-    FIRST_GENERAL,
-    NEWEST,
-    PREVIEW,
-    Answers,
-    Heard,
-    compute,
-    events,
-)
+from ...module_utils._azure.imds import API_VERSIONS
+from .._azure.vms import EventData
+from .report import Finding
+from .service import COMPUTE_VERSIONS, FIRST_GENERAL, NEWEST, PREVIEW, Answers, Heard, compute, events
 
 
 @dataclasses.dataclass(frozen=True)

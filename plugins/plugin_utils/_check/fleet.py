@@ -11,34 +11,18 @@ import json
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import span
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import is_watcher
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import TYPE_SINCE, canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames, this_host_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.facts import facts_without, never_looked_at
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import RehearsalSettings, rehearse
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import (
-    Finding,
-    bad,
-    doubtful,
-    good,
-    not_reached,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.service import ASK_IT, not_asked
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import READ, letters, verdict
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
-    BadPolicy,
-    Rule,
-    read_policy,
-    ruling_on,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import (
-    THE_REST,
-    Place,
-    group_hosts,
-    warning_about,
-)
+from ...module_utils._azure.rules import span
+from ...module_utils._host.run_mark import is_watcher
+from .._azure.events import TYPE_SINCE, canonical_id
+from .._azure.vms import InventoryNames, this_host_of
+from .._common.text import in_words, natural, some_of
+from .._lease.lease import READ, letters, verdict
+from .._plan.plan import BadPolicy, Rule, read_policy, ruling_on
+from .._run.groups import THE_REST, Place, group_hosts, warning_about
+from .facts import facts_without, never_looked_at
+from .rehearsal import RehearsalSettings, rehearse
+from .report import Finding, bad, doubtful, good, not_reached
+from .service import ASK_IT, not_asked
 
 # After so long without a new status, a watcher is silent: as the event source has it.
 SILENT_AFTER = 90

@@ -9,28 +9,13 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.maintenance.azure.plugins.module_utils._check import look as _look
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Way
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import (
-    Shape,
-    flag,
-    keyed,
-    list_of,
-    mapping,
-    maybe,
-    message,
-    number,
-    text,
-    whole,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
-    SECONDS_OF_A_COMMAND,
-    HostHalf,
-    answering_within,
-    notice_silence,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import ServiceAction
+
+from ...module_utils._check import look as _look
+from .._host import answers as _answers
+from .._host.answers import Shape, flag, keyed, list_of, mapping, maybe, message, number, text, whole
+from .._host.connection import SECONDS_OF_A_COMMAND, HostHalf, answering_within, notice_silence
+from .._host.service import ServiceAction
+from .report import Way
 
 
 def _by_name(shape: Shape) -> Shape:

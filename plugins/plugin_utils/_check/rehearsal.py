@@ -8,15 +8,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    InventoryNames,
-    name_told,
-    this_host_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import at_least
+from .._azure.vms import InventoryNames, name_told, this_host_of
+from .._common.text import in_words, natural
+from .._plan.plan import make_plan
+from .._run.rules import at_least
+from .report import Finding, bad, doubtful, good
 
 NOTICE = 900
 # Doubts that a host is the VM that it says it is, whatever the others say.

@@ -12,7 +12,8 @@ import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ansible.errors import AnsibleError
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, printable
+
+from .._common.text import natural, printable
 
 # A name that sounds like a secret. Headers and bodies of webhooks often hold one.
 _SECRET_NAMES = re.compile(

@@ -10,18 +10,13 @@ import statistics
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO, EVENTS_PATH
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import warning_about_version
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    false_claims,
-    inventory_scope,
-    same_scope,
-    scope_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import domain_of
+from ...module_utils._azure.documents import json_of
+from ...module_utils._azure.imds import API_VERSIONS, AUTO, EVENTS_PATH
+from .._azure.events import warning_about_version
+from .._azure.vms import false_claims, inventory_scope, same_scope, scope_of
+from .._common.text import in_words, seconds_of
+from .._plan.waves import domain_of
+from .report import Finding, bad, doubtful, good
 
 NEWEST = API_VERSIONS[-1]
 PREVIEW = API_VERSIONS[0]

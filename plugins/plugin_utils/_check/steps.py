@@ -21,19 +21,14 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import action_loader, module_loader
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.rehearsal import reboot_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._check.report import Finding, bad, doubtful, good
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Arguments, Step, place_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
-    OURS,
-    BadSteps,
-    Folders,
-    checked_health,
-    checked_steps,
-)
+
+from .._common.ansible import plain
+from .._common.text import in_words, some_of
+from .._host.windows import is_windows
+from .._steps.kinds import Arguments, Step, place_of
+from .._steps.validate import OURS, BadSteps, Folders, checked_health, checked_steps
+from .rehearsal import reboot_of
+from .report import Finding, bad, doubtful, good
 
 # MACHINE: nothing to look for there, but somewhere to get to.
 UNIT, PATH, COMMAND, MACHINE = "unit", "path", "command", "machine"

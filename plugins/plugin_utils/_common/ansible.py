@@ -22,7 +22,8 @@ from ansible.errors import AnsibleActionFail, AnsibleFilterError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.vars.hostvars import HostVars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
+
+from .text import iso_time
 
 RunOfAction = Callable[..., dict[str, t.Any]]
 

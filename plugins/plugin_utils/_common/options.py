@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import DEFAULT_ENDPOINT
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import fence_options, mark_options
+from ...module_utils._azure.http import DEFAULT_ENDPOINT
+from ...module_utils._azure.imds import API_VERSIONS, AUTO
+from ...module_utils._host.journal import DEFAULT_PATH
+from ...module_utils._host.options import fence_options, mark_options
 
 DEFAULT_TIMEOUT = 130
 

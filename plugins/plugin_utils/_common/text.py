@@ -12,7 +12,7 @@ import textwrap
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import documents as _documents
+from ...module_utils._azure import documents as _documents
 
 iso_time: Callable[[float], str] = _documents.iso
 

@@ -10,14 +10,9 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import SECONDS_OF_A_MARK
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    BadReading,
-    canonical_id,
-    canonical_name,
-    known_of_status,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import (
+from ...module_utils._host.run_mark import SECONDS_OF_A_MARK
+from .._azure.events import BadReading, canonical_id, canonical_name, known_of_status
+from .notices import (
     Allowance,
     BadNotice,
     Notice,
@@ -31,7 +26,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices imp
     tellable,
     understand,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import (
+from .told import (
     BACK,
     CLOCK,
     NOTHING_HEARD,

@@ -13,15 +13,11 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.notify import signature
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    BadReading,
-    canonical_id,
-    known_of_status,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
+from ...module_utils._azure.documents import json_of
+from ...module_utils._azure.http import check_endpoint
+from ...module_utils._watcher.notify import signature
+from .._azure.events import BadReading, canonical_id, known_of_status
+from .._common.text import seconds_of
 
 EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - who speaks is known by the signature
 # ansible-rulebook hands this over to sources that ask for it; it is no argument of the user.

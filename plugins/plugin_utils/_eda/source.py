@@ -23,17 +23,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import ImdsError, read
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    BadReading,
-    build_status,
-    known_of_status,
-    parse_document,
-    parse_identity,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger import Door, Ledger, take_up, to_keep
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices import (
+from ...module_utils._azure.imds import ImdsError, read
+from .._azure.events import BadReading, build_status, known_of_status, parse_document, parse_identity
+from .._common.text import printable
+from .ledger import Door, Ledger, take_up, to_keep
+from .notices import (
     Allowance,
     BadArguments,
     Notice,
@@ -43,7 +37,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices imp
     name_after,
     without_odd_signs,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._eda.told import Now
+from .told import Now
 
 API_VERSION = "2020-07-01"
 # The first call ever may take two minutes.

@@ -10,8 +10,8 @@ import re
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, seconds_of
+from .._azure.events import Account, canonical_name, merged
+from .._common.text import iso_time, seconds_of
 
 
 class Now(t.NamedTuple):

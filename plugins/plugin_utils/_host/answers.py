@@ -9,10 +9,10 @@ import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import visible
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import STATES, STATUSES
-from ansible_collections.maintenance.azure.plugins.module_utils._host.ownership import WORDS
+from ...module_utils._azure.documents import visible
+from ...module_utils._azure.imds import API_VERSIONS
+from ...module_utils._host.journal import STATES, STATUSES
+from ...module_utils._host.ownership import WORDS
 
 # A host may be broken into. What it answers becomes a result of Ansible's only through here, so that it makes no facts,
 # no variables, no hosts and no groups, and decides about nobody's connections. Pure.

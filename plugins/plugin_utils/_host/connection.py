@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import base64
 import contextlib
+import functools
 import hashlib
+import importlib.util
 import inspect
 import json
 import multiprocessing
@@ -29,10 +31,11 @@ from pathlib import Path
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import json_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import DEEPEST_DATA, Shape, checked
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.powershell import run_by_powershell
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import is_windows
+
+from ...module_utils._azure.documents import json_of
+from .answers import DEEPEST_DATA, Shape, checked
+from .powershell import run_by_powershell
+from .windows import is_windows
 
 # A VM whose power fails, that freezes or is taken away does not say goodbye, and ssh waits for the end of a command
 # for ever. Here hosts go away all the time, so ssh is told to ask now and then whether somebody is there. That does
@@ -317,11 +320,8 @@ class HostHalf:
         self._learn(self.code)
 
     def _learn(self, name: str) -> None:
-        """Remember the source of a module of ours, and of all that it imports of ours."""
-        module = sys.modules[name]
-        # The packages hold nothing but modules.
-        self.sources[name] = "" if hasattr(module, "__path__") else inspect.getsource(module)
-        self.imports[name] = _imports_in(self.sources[name])
+        """Remember the source of a module of ours as hosts get it, and of all that it imports of ours."""
+        self.sources[name], self.imports[name] = _as_sent(name)
         for needed in self.imports[name]:
             if needed not in self.sources:
                 self._learn(needed)
@@ -425,15 +425,45 @@ class HostHalf:
         return {"failed": True, "msg": f"The host's answer was cut off: {said}"}
 
 
-def _imports_in(source: str) -> list[str]:
-    """The modules of ours that a source imports, each after the package that it is in, by their full names."""
+@functools.cache
+def _as_sent(name: str) -> tuple[str, list[str]]:
+    """The source of a module as hosts get it, and the modules of ours that it imports, each after its package.
+
+    Comments and docstrings are left out. Imports become absolute, as nothing on the host is in a package.
+    """
+    module = sys.modules[name]
+    # The packages hold nothing but modules.
+    if hasattr(module, "__path__"):
+        return "", []
+    source = inspect.getsource(module)
+    lines: list[str | None] = [*source.split("\n")]
+    package = name.rpartition(".")[0]
     found: list[str] = []
+    kept: set[int] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{OUR_PACKAGE}."):
-            package, _dot, module = str(node.module)[len(OUR_PACKAGE) + 1 :].partition(".")
-            modules = [module] if module else [alias.name for alias in node.names]
-            found += [f"{OUR_PACKAGE}.{package}", *(f"{OUR_PACKAGE}.{package}.{name}" for name in modules)]
-    return found
+        if isinstance(node, ast.ImportFrom):
+            target = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            if node.level:
+                lines[node.lineno - 1] = re.sub(
+                    r"from \.+[\w.]*", f"from {target}", str(lines[node.lineno - 1]), count=1
+                )
+            if target.startswith(f"{OUR_PACKAGE}."):
+                inner, _dot, leaf = target[len(OUR_PACKAGE) + 1 :].partition(".")
+                modules = [leaf] if leaf else [alias.name for alias in node.names]
+                found += [f"{OUR_PACKAGE}.{inner}", *(f"{OUR_PACKAGE}.{inner}.{one}" for one in modules)]
+        elif isinstance(node, ast.Constant) and node.end_lineno != node.lineno:
+            kept.update(range(node.lineno, (node.end_lineno or 0) + 1))
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False):
+            text = node.body[0]
+            lines[text.lineno - 1] = " " * text.col_offset + "pass"
+            for number in range(text.lineno, text.end_lineno or 0):
+                lines[number] = None
+    sent = [
+        line
+        for number, line in enumerate(lines, 1)
+        if line is not None and (number in kept or line.strip()[:1] not in ("", "#"))
+    ]
+    return "\n".join(sent), found
 
 
 def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:

@@ -11,21 +11,14 @@ import shlex
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import BOOT_ID_FILE, UPTIME_FILE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import (
-    ENDING,
-    NO_BOOT_ID,
-    SECONDS_AHEAD,
-    digest_of,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import (
-    SECONDS_OF_A_MARK,
-    TOLD_BY_REFLEXES,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import notice_silence
+
+from ...module_utils._azure import http as _http
+from ...module_utils._azure import imds as _imds
+from ...module_utils._host import exchange as _exchange
+from ...module_utils._host.clock import BOOT_ID_FILE, UPTIME_FILE
+from ...module_utils._host.files import ENDING, NO_BOOT_ID, SECONDS_AHEAD, digest_of
+from ...module_utils._host.run_mark import SECONDS_OF_A_MARK, TOLD_BY_REFLEXES
+from .connection import notice_silence
 
 NO_JOURNAL = "--maintenance.azure no journal--"
 REFLEXES = "--maintenance.azure reflexes--"

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import imds as _imds
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import address_of, answer_in, request_bytes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.windows import (
+
+from ...module_utils._azure import http as _http
+from ...module_utils._azure import imds as _imds
+from ...module_utils._azure.http import address_of, answer_in, request_bytes
+from .windows import (
     Changed,
     DeedResult,
     DeedsFailed,

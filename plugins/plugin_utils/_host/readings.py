@@ -17,17 +17,12 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import API_VERSIONS, AUTO, document_digest
-from ansible_collections.maintenance.azure.plugins.module_utils._host import journal_command as _journal_command
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    BadReading,
-    build_status,
-    canonical_name,
-    parse_document,
-    parse_identity,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+
+from ...module_utils._azure.http import check_endpoint
+from ...module_utils._azure.imds import API_VERSIONS, AUTO, document_digest
+from ...module_utils._host import journal_command as _journal_command
+from .._azure.events import BadReading, build_status, canonical_name, parse_document, parse_identity
+from .._azure.vms import (
     IDENTITY_VARIABLES,
     InventoryNames,
     known_vms,
@@ -35,10 +30,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     this_hosts_of,
     with_told_scopes,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import needed_vars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import HostHalf
+from .._common.ansible import plain
+from .._common.text import needed_vars
+from . import answers as _answers
+from .connection import HostHalf
 
 READING, DRAIN = "maintenance_status", "drain_result"
 # What has to be known of a host for it.

@@ -13,24 +13,17 @@ from collections.abc import Mapping
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import AUTO
-from ansible_collections.maintenance.azure.plugins.module_utils._host import approval_command as _approval_command
-from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
-from ansible_collections.maintenance.azure.plugins.module_utils._host.audit import DEFAULT_FILE
-from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark import STATUS_FILE, path_beside
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    JUDGED_BY,
-    approval_body,
-    warning_about_version,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import (
-    OwnVariables,
-    controller_name,
-    user_name,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
+
+from ...module_utils._azure.http import check_endpoint
+from ...module_utils._azure.imds import AUTO
+from ...module_utils._host import approval_command as _approval_command
+from ...module_utils._host import exchange as _exchange
+from ...module_utils._host.audit import DEFAULT_FILE
+from ...module_utils._host.run_mark import STATUS_FILE, path_beside
+from .._azure.events import JUDGED_BY, approval_body, warning_about_version
+from .._common.ansible import OwnVariables, controller_name, user_name
+from . import answers as _answers
+from .connection import (
     SECONDS_AFTER_SILENCE,
     SECONDS_OF_A_COMMAND,
     SECONDS_TO_RECONNECT,
@@ -40,18 +33,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection
     ending_within,
     patience_within,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import (
-    CurlHost,
-    leave_mark,
-    renewal,
-    run_by_curl,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.readings import (
-    ApiVersions,
-    Documents,
-    endpoint_of,
-    status_told,
-)
+from .curl import CurlHost, leave_mark, renewal, run_by_curl
+from .readings import ApiVersions, Documents, endpoint_of, status_told
 
 
 @dataclasses.dataclass(frozen=True)

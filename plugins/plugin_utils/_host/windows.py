@@ -21,11 +21,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._host.approval_command import SECONDS_TO_SEND
-from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import Moment
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.answers import checked
+
+from ...module_utils._host.approval_command import SECONDS_TO_SEND
+from ...module_utils._host.clock import Moment
+from ...module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
+from . import answers as _answers
+from .answers import checked
 
 MODULE = "maintenance.azure._windows_host"
 WINDOWS_SHELLS = ("powershell", "cmd")

@@ -11,16 +11,11 @@ import re
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    canonical_name,
-    known_of_status,
-    refresh,
-    warnings_about,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import EventData
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import BadQuery
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
+from ...module_utils._azure.http import check_endpoint
+from .._azure.events import canonical_name, known_of_status, refresh, warnings_about
+from .._azure.vms import EventData
+from .._common.ansible import BadQuery
+from .._common.text import iso_time
 
 
 @dataclasses.dataclass(slots=True)

@@ -8,21 +8,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
-    canonical_id,
-    canonical_name,
-    parse_resource_id,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    IDENTITY_VARIABLES,
-    EventData,
-    InventoryNames,
-    false_claims,
-    known_vms,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, printable, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
+from .._azure.doubts import about_claims
+from .._azure.events import canonical_id, canonical_name, parse_resource_id
+from .._azure.vms import IDENTITY_VARIABLES, EventData, InventoryNames, false_claims, known_vms
+from .._common.text import iso_time, printable, some_of
+from .matching import (
     Failure,
     HostsByName,
     InventoryHost,

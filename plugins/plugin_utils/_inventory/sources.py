@@ -16,7 +16,7 @@ import typing as t
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
+from ...module_utils._azure.http import (
     LARGEST_BODY,
     Answer,
     Broken,
@@ -26,15 +26,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.http impo
     TooLarge,
     check_endpoint,
 )
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.imds import (
-    AUTO,
-    INSTANCE_TARGET,
-    Conversation,
-    ImdsError,
-    get_events,
-    passed_on,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import (
+from ...module_utils._azure.imds import AUTO, INSTANCE_TARGET, Conversation, ImdsError, get_events, passed_on
+from .._azure.events import (
     BadReading,
     known_of_status,
     parse_document,
@@ -42,11 +35,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events im
     parse_saved,
     warning_about_version,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._inventory.matching import (
-    EndpointQuestion,
-    Failure,
-    Reading,
-)
+from .matching import EndpointQuestion, Failure, Reading
 
 # Says how one request went in the words of `wire.py`; when to ask again is decided in `patience.py`.
 

@@ -15,13 +15,7 @@ import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
-    host_names,
-    in_words,
-    iso_time,
-    natural,
-    printable,
-)
+from .._common.text import host_names, in_words, iso_time, natural, printable
 
 LONGEST_TEXT = 200
 

@@ -8,14 +8,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.module_utils._azure import rules as _rules
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import (
-    Doubt,
-    doubts_about,
-    has_begun_by_its_own_reading,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES, canonical_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+from ...module_utils._azure import rules as _rules
+from .._azure.doubts import Doubt, doubts_about, has_begun_by_its_own_reading
+from .._azure.events import VANISHING_TYPES, canonical_name
+from .._azure.vms import (
     IDENTITY_VARIABLES,
     NOW,
     HostVars,
@@ -28,13 +24,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     vm_name_of,
     was_read,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import (
-    WAVE_VARIABLES,
-    Wave,
-    arrange,
-    read_max_at_once,
-)
+from .._common.text import natural
+from .waves import WAVE_VARIABLES, Wave, arrange, read_max_at_once
 
 # Where no rule matches, the host is drained first: that is never wrong, only slower.
 

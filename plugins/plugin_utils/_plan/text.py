@@ -8,16 +8,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import who_shows_it
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import NOW, moment
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
-    LINE_WIDTH,
-    clock,
-    in_words,
-    some_of,
-    wrapped,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry, PlanWave
+from .._azure.doubts import who_shows_it
+from .._azure.vms import NOW, moment
+from .._common.text import LINE_WIDTH, clock, in_words, some_of, wrapped
+from .plan import Plan, PlanEntry, PlanWave
 
 _MOST = 8
 _DEEDS = {

@@ -9,17 +9,9 @@ import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    NEVER,
-    NOW,
-    HostVars,
-    SeenEvent,
-    ThisHosts,
-    collect_events,
-    this_hosts_of,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import in_words, natural, some_of
+from .._azure.events import canonical_id
+from .._azure.vms import NEVER, NOW, HostVars, SeenEvent, ThisHosts, collect_events, this_hosts_of
+from .._common.text import in_words, natural, some_of
 
 
 class Joined:

@@ -10,8 +10,8 @@ import json
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import about_claims
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
+from .._azure.doubts import about_claims
+from .._azure.vms import (
     IDENTITY_VARIABLES,
     NOW,
     HostVars,
@@ -25,15 +25,8 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
     to_look_after,
     vm_name_of,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import (
-    clock,
-    iso_time,
-    natural,
-    printable,
-    some_of,
-    wrapped,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import WAVE_VARIABLES, domain_of
+from .._common.text import clock, iso_time, natural, printable, some_of, wrapped
+from .._plan.waves import WAVE_VARIABLES, domain_of
 
 REPORT_VARIABLES = WAVE_VARIABLES
 # Why a host could not be read, in the words of whoever did not answer.

@@ -13,11 +13,12 @@ import typing as t
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import NOW, moment
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import clock, in_words, natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import NO_DOMAIN
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+
+from .._azure.vms import NOW, moment
+from .._common.text import clock, in_words, natural, some_of
+from .content import NO_DOMAIN
 
 
 class Row(t.NamedTuple):

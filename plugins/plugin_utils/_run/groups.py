@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import canonical_id
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import BAD_STATES, RunState
+from .._azure.events import canonical_id
+from .._common.text import natural, some_of
+from .._plan.waves import Joined
+from .model import Wishes
+from .run_state import BAD_STATES, RunState
 
 # The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
 # update domain counts only where something shows that the host has company.

@@ -9,27 +9,13 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import (
-    NOTE_KEYS,
-    LeaseVerdict,
-    Refusal,
-    is_outvoted,
-    outvoted_in_words,
-    verdict,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry, PlanWave
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import THE_REST, Group, Grouping
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import Round, drained_for, in_slices
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
-    FenceTerms,
-    FirstWave,
-    LeaseCall,
-    MarkData,
-    NoteData,
-    RunState,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import grouping_of
+from .._lease.lease import NOTE_KEYS, LeaseVerdict, Refusal, is_outvoted, outvoted_in_words, verdict
+from .._plan.plan import PlanEntry, PlanWave
+from .groups import THE_REST, Group, Grouping
+from .model import Wishes
+from .rounds import Round, drained_for, in_slices
+from .run_state import FenceTerms, FirstWave, LeaseCall, MarkData, NoteData, RunState
+from .view import grouping_of
 
 # Lease -> keeper -> what it answered.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]

@@ -12,8 +12,8 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import VANISHING_TYPES
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
+from .._azure.events import VANISHING_TYPES
+from .._common.text import natural
 
 # Times are seconds by the controller's clock.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import who_shows_it
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import STAYS, Order, Outcome, Refusal
+from .._azure.doubts import who_shows_it
+from .._plan.plan import PlanEntry
+from .run_state import STAYS, Order, Outcome, Refusal
 
 
 def drain_states(drained: Iterable[str], variables: Mapping[str, Mapping[str, t.Any]]) -> dict[str, str]:

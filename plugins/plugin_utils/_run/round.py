@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import HostVars
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import Grouping
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.leases import (
+from .._azure.vms import HostVars
+from .groups import Grouping
+from .leases import (
     LeaseAnswers,
     approval_notes,
     calls_for,
@@ -24,34 +24,13 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.leases impo
     verdicts_of,
     were_told,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
-    LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE,
-    Wishes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import (
-    drain_states,
-    wave_orders,
-    wave_outcomes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import Round, next_round, next_slice
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import drain_deadline, may_approve_now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import returned_by_others, stale
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
-    FenceTerms,
-    Kept,
-    LeaseCall,
-    NoteData,
-    Order,
-    RunState,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import (
-    Inventory,
-    gone_now,
-    grouping_of,
-    kept_of,
-    model_of_batch,
-    newest_plan,
-)
+from .model import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE, Wishes
+from .orders import drain_states, wave_orders, wave_outcomes
+from .rounds import Round, next_round, next_slice
+from .rules import drain_deadline, may_approve_now
+from .run import returned_by_others, stale
+from .run_state import FenceTerms, Kept, LeaseCall, NoteData, Order, RunState
+from .view import Inventory, gone_now, grouping_of, kept_of, model_of_batch, newest_plan
 
 
 class Decision(t.TypedDict):

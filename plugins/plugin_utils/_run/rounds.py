@@ -9,20 +9,12 @@ import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import Joined
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
-    DRAIN,
-    HOLD,
-    RETURN,
-    ROUND,
-    Move,
-    Roll,
-    Wishes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import what_may_go_down_now
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import BAD_STATES, Order, RunState
+from .._common.text import natural
+from .._plan.plan import Plan, PlanEntry
+from .._plan.waves import Joined
+from .model import DRAIN, HOLD, RETURN, ROUND, Move, Roll, Wishes
+from .rules import what_may_go_down_now
+from .run_state import BAD_STATES, Order, RunState
 
 
 class Round(t.TypedDict):

@@ -13,8 +13,8 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural, some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
+from .._common.text import natural, some_of
+from .model import (
     DRAIN,
     FINISH,
     FORGET,

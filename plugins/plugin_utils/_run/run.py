@@ -10,48 +10,20 @@ import shlex
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    HostVars,
-    KnownVms,
-    of_one_short_name,
-    this_hosts_of,
-    with_told_scopes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time, some_of, wrapped
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import lease_groups
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanWave
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import failures, warning_about
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.leases import (
-    LeaseAnswers,
-    asked_for_early,
-    calls_for,
-    fence_for,
-    has_to_be_read,
-    is_begun,
-    owner_only,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.orders import left_as_it_is, returned
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rounds import SHORTEST_PAUSE, in_slices
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
-    STAYS,
-    Kept,
-    LeaseCall,
-    Order,
-    Outcome,
-    RecordData,
-    RunState,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import MOST_HOSTS
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import (
-    Inventory,
-    gone_now,
-    grouping_of,
-    kept_of,
-    newest_plan,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import Cluster, RecordsPlace
+from .._azure.vms import HostVars, KnownVms, of_one_short_name, this_hosts_of, with_told_scopes
+from .._common.text import iso_time, some_of, wrapped
+from .._lease.lease import lease_groups
+from .._plan.plan import Plan, PlanWave
+from .._plan.text import render_plan, render_start
+from .._steps.kinds import Cluster, RecordsPlace
+from .groups import failures, warning_about
+from .leases import LeaseAnswers, asked_for_early, calls_for, fence_for, has_to_be_read, is_begun, owner_only
+from .model import Wishes
+from .orders import left_as_it_is, returned
+from .rounds import SHORTEST_PAUSE, in_slices
+from .run_state import STAYS, Kept, LeaseCall, Order, Outcome, RecordData, RunState
+from .summary import MOST_HOSTS
+from .view import Inventory, gone_now, grouping_of, kept_of, newest_plan
 
 # A node's label says that it has the annotation, which nobody can search for.
 ANNOTATION = "maintenance.azure/drained"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import Refusal as LeaseRefusal
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry
+from .._lease.lease import Refusal as LeaseRefusal
+from .._plan.plan import Plan, PlanEntry
 
 # What became of a host's drain. Only a journal that says so makes a host drained.
 DRAIN_STATES = ("drained", "not_needed", "late", "failed", "lost", "put_off")

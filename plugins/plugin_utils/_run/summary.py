@@ -9,9 +9,9 @@ import collections
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import some_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import Plan, PlanEntry, SameReason
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import BAD_STATES, STAYS, Outcome
+from .._common.text import some_of
+from .._plan.plan import Plan, PlanEntry, SameReason
+from .run_state import BAD_STATES, STAYS, Outcome
 
 # Some 160 bytes a host and 450 an event: AWX keeps this in its database and hands it to every later job of a workflow.
 MOST_HOSTS = 2000

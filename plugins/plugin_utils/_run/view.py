@@ -10,56 +10,14 @@ import functools
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import Account, canonical_name, merged
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import (
-    NOW,
-    HostVars,
-    InventoryNames,
-    events_of,
-    moment,
-    this_host_of,
-    vm_name_of,
-    was_read,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import (
-    Plan,
-    PlanEntry,
-    Rule,
-    how_careful,
-    make_plan,
-    read_policy,
-    ruling_on,
-    with_journal,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.waves import read_max_at_once
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.groups import (
-    THE_REST,
-    Grouping,
-    Place,
-    failures,
-    group_hosts,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
-    Event,
-    Host,
-    Journal,
-    Mark,
-    Note,
-    Record,
-    Roll,
-    Settings,
-    Wishes,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
-    EventKept,
-    JournalKept,
-    Kept,
-    NoteData,
-    Outcome,
-    RecordData,
-    RunState,
-)
+from .._azure.events import Account, canonical_name, merged
+from .._azure.vms import NOW, HostVars, InventoryNames, events_of, moment, this_host_of, vm_name_of, was_read
+from .._common.text import seconds_of
+from .._plan.plan import Plan, PlanEntry, Rule, how_careful, make_plan, read_policy, ruling_on, with_journal
+from .._plan.waves import read_max_at_once
+from .groups import THE_REST, Grouping, Place, failures, group_hosts
+from .model import Event, Host, Journal, Mark, Note, Record, Roll, Settings, Wishes
+from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordData, RunState
 
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
 # variables are costly to ask for.

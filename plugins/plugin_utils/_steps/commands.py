@@ -12,22 +12,19 @@ from collections.abc import Sequence
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD
-from ansible_collections.maintenance.azure.plugins.module_utils._host.options import ORDER
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import health as _health
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_log import send_message
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.runner import OPTIONAL_KINDS, workings_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import vm_name_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection import (
-    SECONDS_AFTER_SILENCE,
-    SECONDS_OF_A_COMMAND,
-    HostHalf,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import in_short, webhook_of_the_controller
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import in_order, with_statuses, with_step
+
+from ...module_utils._host.files import SECONDS_AHEAD
+from ...module_utils._host.options import ORDER
+from ...module_utils._steps import command_entry as _command_entry
+from ...module_utils._steps import health as _health
+from ...module_utils._steps.kind_log import send_message
+from ...module_utils._steps.machine import Machine, StepError
+from ...module_utils._steps.runner import OPTIONAL_KINDS, workings_of
+from .._azure.vms import vm_name_of
+from .._host import answers as _answers
+from .._host.connection import SECONDS_AFTER_SILENCE, SECONDS_OF_A_COMMAND, HostHalf
+from .kinds import in_short, webhook_of_the_controller
+from .work import in_order, with_statuses, with_step
 
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]

@@ -14,15 +14,11 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import OwnVariables
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service import path_of_mark, whose_deed
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.commands import (
-    Item,
-    StepOrders,
-    asks_the_controller,
-    ready,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+
+from .._common.ansible import OwnVariables
+from .._host.service import path_of_mark, whose_deed
+from .commands import Item, StepOrders, asks_the_controller, ready
+from .kinds import (
     DONE_BY_TASKS,
     SPECS,
     Identity,
@@ -33,7 +29,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds imp
     place_of,
     webhook_of_the_controller,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+from .validate import (
     BadSteps,
     Folders,
     check_for_windows_modules,
@@ -43,7 +39,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate 
     checked_steps,
     resolved_steps,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import (
+from .work import (
     NO_EVENT,
     end_of_time,
     nearest_deadline,

@@ -10,8 +10,8 @@ import posixpath
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import DEFAULT_PATH
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import printable
+from ...module_utils._host.journal import DEFAULT_PATH
+from .._common.text import printable
 
 Arguments: t.TypeAlias = dict[str, t.Any]
 Spec: t.TypeAlias = dict[str, t.Any]

@@ -17,9 +17,10 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import bad_health_name, bad_name
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.ansible import plain
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+
+from ...module_utils._steps.machine import bad_health_name, bad_name
+from .._common.ansible import plain
+from .kinds import (
     COMMAND,
     DONE_BY_TASKS,
     ONE_OF,
@@ -31,7 +32,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds imp
     place_of,
     windows_half,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import NO_EVENT
+from .work import NO_EVENT
 
 # At least one of these.
 _SOME_OF = {"command": ["drain", "restore"], "tasks": ["drain", "restore"]}

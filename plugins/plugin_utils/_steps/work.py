@@ -8,15 +8,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import seconds_of
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
-    DONE_BY_TASKS,
-    SPECS,
-    Identity,
-    Step,
-    leaves_nothing,
-    numbered,
-)
+from .._common.text import seconds_of
+from .kinds import DONE_BY_TASKS, SPECS, Identity, Step, leaves_nothing, numbered
 
 StepData: t.TypeAlias = dict[str, t.Any]
 # Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine

@@ -12,29 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import jinja2
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import check_endpoint
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.rules import BadRules, read_rules
-from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import bad_web_address
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
-    ACTIONS,
-    FLAGS,
-    KEYS,
-    MARK,
-    MARK_SIGN,
-    TELL,
-    digest_of_steps,
-    filled,
-)
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import SHORTEST_INTERVAL
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
-    DONE_BY_TASKS,
-    Spec,
-    Step,
-    place_of,
-    webhook_of_the_controller,
-)
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import BadSteps, checked_steps
 from jinja2 import nodes
+
+from ...module_utils._azure.http import check_endpoint
+from ...module_utils._azure.rules import BadRules, read_rules
+from ...module_utils._steps.machine import bad_web_address
+from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps, filled
+from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
+from .._steps.kinds import DONE_BY_TASKS, Spec, Step, place_of, webhook_of_the_controller
+from .._steps.validate import BadSteps, checked_steps
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
 METRICS = "azure_maintenance.prom"
