@@ -73,15 +73,6 @@ def test_there_are_links_and_examples_to_look_at():
     assert sum(len(YAML.findall(page)) for page in pages) > 30
 
 
-def test_the_files_that_the_architecture_names_are_there():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    names = re.findall(r"`((?:\w+/)+[\w.*]*)`", page)
-    assert len(names) > 25
-    for name in names:
-        places = [name, f"plugins/{name}"]
-        assert any(list(ROOT.glob(place.rstrip("/"))) for place in places), name
-
-
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \| (.*) \|$", PAGE, re.MULTILINE)
 # Words of results that say nothing about a host, an event or a VM, or that Azure itself has chosen.
