@@ -116,7 +116,7 @@ class OwnVariables:
         return None if told is None else t.cast("dict[str, t.Any]", json.loads(told))
 
     def run(self) -> dict[str, t.Any]:
-        """What the plays of a roll share, see roll/begin.yml."""
+        """What the plays of a roll share, see run/run.yml."""
         shared: dict[str, t.Any] = self.task_vars["hostvars"].raw_get("localhost")["maintenance_roll"]
         return shared
 

@@ -478,7 +478,7 @@ def test_a_host_that_is_still_out_keeps_its_note():
 
 # Which leases a batch needs, whom to ask for them, and what the lock hosts are told.
 
-ROLL = ROOT / "playbooks" / "roll"
+ROLL = ROOT / "playbooks" / "run"
 TOLD = answers()["set"]["web-0"]
 REFUSED = answers(held=False)["set"]["web-0"]
 
