@@ -187,12 +187,12 @@ bench: .venv/runtime mirror ## What it costs, against its goals; minutes, and no
 	.venv/bin/python tests/benchmark/bench.py --json .build/bench/bench.json $(ARGS)
 
 .PHONY: demo
-demo: .venv/runtime mirror ## Nine simulated VMs go through their maintenance: inventory, plan, roll, report
+demo: .venv/runtime mirror ## Nine simulated VMs go through their maintenance: inventory, plan, run, report
 	.venv/bin/python demo/run.py
 
 .PHONY: picture
-picture: demo ## The picture of a roll in the README, from a run of the demo
-	.venv/bin/python demo/picture.py .build/demo/maintenance-report.json docs/images/roll.svg
+picture: demo ## The picture of a run in the README, from a run of the demo
+	.venv/bin/python demo/picture.py .build/demo/maintenance-report.json docs/images/run.svg
 
 .PHONY: format
 format: .venv/lint ## Let ruff put the Python code right

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Draws the last run of a report as an SVG that looks right on light and dark pages. Run by `make picture`.
 
-python demo/picture.py .build/demo/maintenance-report.json docs/images/roll.svg
+python demo/picture.py .build/demo/maintenance-report.json docs/images/run.svg
 """
 
 from __future__ import annotations

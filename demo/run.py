@@ -163,7 +163,7 @@ def sum_up(done: dict[str, Any], seconds: float) -> None:
         f"   the page        {short(SCRATCH / 'maintenance-report.html')}   (open it in a browser)",
         f"   what was done   {short(SCRATCH / 'run.json')}",
         f"   the inventory   {short(INVENTORY)}   (with the drain steps)",
-        "Next: docs/first-roll.md takes your own VMs through it.",
+        "Next: docs/first-run.md takes your own VMs through it.",
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a roll says, without the tasks in between: for people who watch it for the first time."""
+"""What a run says, without the tasks in between: for people who watch it for the first time."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SENT = "__approve_sent"
 
 
 def _was_not_sent(own: OwnVariables) -> bool:
-    """In a roll: the host could not even be marked, in this round."""
+    """In a run: the host could not even be marked, in this round."""
     order_in = own.setting("approve_order_in", "")
     return bool(order_in) and own.registered("__not_sent_in") == own.registered(order_in)["id"]
 

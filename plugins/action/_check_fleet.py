@@ -36,7 +36,7 @@ VARIABLES = (
     *IDENTITY_VARIABLES,
 )
 # The playbook that brings the policy along, for who has none of his own.
-ROLL = Path(__file__).resolve().parents[2] / "playbooks" / "drain_then_approve.yml"
+RUN = Path(__file__).resolve().parents[2] / "playbooks" / "drain_then_approve.yml"
 
 
 class ActionModule(ActionBase):
@@ -86,10 +86,10 @@ class ActionModule(ActionBase):
 
 
 def default_policy() -> t.Any:
-    for part in yaml.safe_load(ROLL.read_text(encoding="utf-8")):
+    for part in yaml.safe_load(RUN.read_text(encoding="utf-8")):
         if "maintenance_default_policy" in part.get("vars", {}):
             return part["vars"]["maintenance_default_policy"]
-    raise AnsibleActionFail(f"{ROLL} brings no maintenance_default_policy along")
+    raise AnsibleActionFail(f"{RUN} brings no maintenance_default_policy along")
 
 
 def _others(options: dict[str, t.Any]) -> list[str]:

@@ -26,7 +26,7 @@ class ActionModule(ActionBase):
         _unused, options = self.validate_argument_spec(argument_spec=check_keepers_options())
         task_vars = task_vars or {}
         hostvars, played = task_vars["hostvars"], {str(host) for host in task_vars["ansible_play_hosts_all"]}
-        # All hosts of the inventory, whatever the pattern of this run: so has it a roll.
+        # All hosts of the inventory, whatever the pattern of this run: so has it a run.
         inventory = [str(host) for host in hostvars if host != "localhost" or host in played]
         try:
             variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",), texts=SIGNS_OF_WINDOWS)

@@ -77,7 +77,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         own = OwnVariables(self, task_vars or {})
-        # Whether a roll has this host drained.
+        # Whether a run has this host drained.
         self.ordered = False
         if not self._take_variables(own):
             return dict(NOT_ORDERED)
@@ -101,7 +101,7 @@ class ActionModule(ActionBase):
 
     def _planned(self, options: dict[str, t.Any], folders: Folders, own: OwnVariables) -> dict[str, t.Any]:
         fence = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
-        # In a roll, who is drained is read right after it. On Windows that would be one more call each time.
+        # In a run, who is drained is read right after it. On Windows that would be one more call each time.
         look = fence["ask"] if fence and self.ordered and not folders.on_windows else None
         plan = HostPlan(self, own.task_vars, options, folders, fence, look)
         if options["direction"] == "restore":
@@ -119,9 +119,9 @@ class ActionModule(ActionBase):
         return effects_seen(plain(own.registered("approve_result")), status)
 
     def _take_variables(self, own: OwnVariables) -> bool:
-        """What is not given as an argument is a variable of the role, or in the order that a roll has for this host.
+        """What is not given as an argument is a variable of the role, or in the order that a run has for this host.
 
-        Returns whether there is something to do: a roll may have none for it.
+        Returns whether there is something to do: a run may have none for it.
         """
         role = str(self._task.args.get("direction"))
         order_in, ordered = own.setting(f"{role}_order_in", ""), {}

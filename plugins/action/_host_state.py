@@ -18,7 +18,7 @@ from ..plugin_utils._common.options import state_options
 from ..plugin_utils._host.connection import answering_within, seconds_of_a_reading
 from ..plugin_utils._host.curl import NO_JOURNAL, TELL_CLOCK, CurlHost, leave_mark, probe, told_clock, told_mark
 from ..plugin_utils._host.powershell import READ_ALONG
-from ..plugin_utils._host.readings import Documents, ask_journal, status_told_in_a_roll
+from ..plugin_utils._host.readings import Documents, ask_journal, status_told_in_a_run
 from ..plugin_utils._host.service import HostFailed, ServiceAction
 from ..plugin_utils._host.windows import is_windows
 
@@ -102,7 +102,7 @@ class ActionModule(ServiceAction):
     def _reading(
         self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> dict[str, t.Any]:
-        status = status_told_in_a_roll(
+        status = status_told_in_a_run(
             answers, _known(options), options["vm_name"], Documents(constants.DEFAULT_LOCAL_TMP)
         )
         version = self.api_versions(task_vars).wanted(options)

@@ -106,7 +106,7 @@ options:
 """
 
     # The journal that says who is at work.
-    ROLL = r"""
+    RUN = r"""
 options:
   journal:
     description:

@@ -31,7 +31,7 @@ import event_source  # noqa: E402
 import inventory  # noqa: E402
 import memory  # noqa: E402
 import requests_of_a_host  # noqa: E402
-import roll_of_many  # noqa: E402
+import run_of_many  # noqa: E402
 import watcher  # noqa: E402
 import waves_of_many  # noqa: E402
 from figures import Figure, table  # noqa: E402
@@ -45,12 +45,12 @@ ROWS: dict[str, Callable[[Path, int], list[Figure]]] = {
     "inventory": inventory.ten_thousand_hosts,
     "live": inventory.live_requests,
     "waves": waves_of_many.one_hundred_thousand,
-    "wave": roll_of_many.one_wave,
+    "wave": run_of_many.one_wave,
     "memory": memory.five_hundred_hosts,
-    "roll": roll_of_many.one_wave_of_many,
-    "nothing": roll_of_many.nothing_to_do,
-    "first": roll_of_many.until_the_first_drain,
-    "thousand": roll_of_many.a_thousand_vms,
+    "run": run_of_many.one_wave_of_many,
+    "nothing": run_of_many.nothing_to_do,
+    "first": run_of_many.until_the_first_drain,
+    "thousand": run_of_many.a_thousand_vms,
     "watcher": watcher.resident,
     "notices": watcher.notices,
     "growth": watcher.growth,

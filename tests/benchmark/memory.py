@@ -16,7 +16,7 @@ from typing import Any
 
 from figures import Figure
 from helpers.ansible_run import environment, inventory
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from timed_run import CALLBACKS
 
 HOSTS = 500
@@ -26,37 +26,37 @@ DOMAINS = 10
 
 def five_hundred_hosts(folder: Path, _repeats: int) -> list[Figure]:
     """Once: the peak of a run varies by a few percent, and a run of 500 hosts takes a minute."""
-    (folder / "roll").mkdir()
-    with RollFleet(folder / "roll", hosts=HOSTS, domains=DOMAINS) as fleet:
+    (folder / "run").mkdir()
+    with RunFleet(folder / "run", hosts=HOSTS, domains=DOMAINS) as fleet:
         wave = [host for host, domain in fleet.domain_of.items() if domain == "0"]
         fleet.simulator.add_event(id="E", type="Reboot", resources=wave, notice=9000, dwell=0)
         for host in wave:
             fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
-        roll = peak_of(folder / "roll", fleet.command("--forks", "10"))
+        run = peak_of(folder / "run", fleet.command("--forks", "10"))
         if fleet.approvals() != ["E"]:
-            sys.exit("the roll did not go through")
+            sys.exit("the run did not go through")
     (folder / "plain").mkdir()
     hosts = inventory(folder / "plain", {host: {"endpoint": "http://127.0.0.1"} for host in fleet.domain_of})
-    (folder / "plain" / "play.json").write_text(json.dumps(plain_plays(roll["tasks"], wave)))
+    (folder / "plain" / "play.json").write_text(json.dumps(plain_plays(run["tasks"], wave)))
     plain = peak_of(folder / "plain", ["ansible-playbook", "-i", str(hosts), "--forks", "10", "play.json"])
     mib = {
-        "roll, largest process": roll["largest"],
+        "run, largest process": run["largest"],
         "plain, largest process": plain["largest"],
-        "roll, all processes": roll["all"],
+        "run, all processes": run["all"],
         "plain, all processes": plain["all"],
-        "tasks": len(roll["tasks"]),
-        "seconds of the roll": roll["seconds"],
+        "tasks": len(run["tasks"]),
+        "seconds of the run": run["seconds"],
     }
     note = (
-        f"the largest process, {roll['largest']:.0f} against {plain['largest']:.0f} MiB; all processes together,"
-        f" shared pages counted once, {roll['all']:.0f} against {plain['all']:.0f} MiB"
+        f"the largest process, {run['largest']:.0f} against {plain['largest']:.0f} MiB; all processes together,"
+        f" shared pages counted once, {run['all']:.0f} against {plain['all']:.0f} MiB"
     )
     return [
         Figure(
             "memory of the controller, a run of 500 hosts",
             "plain tasks, as many on as many hosts",
             1.3,
-            [roll["largest"] / plain["largest"]],
+            [run["largest"] / plain["largest"]],
             parts=mib,
             note=note,
         )
@@ -64,7 +64,7 @@ def five_hundred_hosts(folder: Path, _repeats: int) -> list[Figure]:
 
 
 def plain_plays(tasks: list[dict[str, Any]], wave: list[str]) -> list[dict[str, Any]]:
-    """As many tasks as the roll had, each on as many hosts, with a result that is kept."""
+    """As many tasks as the run had, each on as many hosts, with a result that is kept."""
     plays: list[dict[str, Any]] = []
     for number, task in enumerate(tasks):
         hosts = "all" if task["hosts"] > len(wave) else wave

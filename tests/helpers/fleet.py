@@ -26,7 +26,7 @@ from helpers.waiting import wait_until
 LOOKS_OF_WHO_WAITS = 8
 
 
-class RollFleet:
+class RunFleet:
     def __init__(
         self,
         folder: Path,
@@ -57,7 +57,7 @@ class RollFleet:
         # More of the environment of every run.
         self.settings: dict[str, str] = {}
 
-    def __enter__(self) -> RollFleet:
+    def __enter__(self) -> RunFleet:
         return self
 
     def __exit__(self, *_about: object) -> None:
@@ -105,22 +105,22 @@ class RollFleet:
     def command(self, *arguments: str) -> list[str]:
         return ["ansible-playbook", "-i", str(self.inventory()), "maintenance.azure.drain_then_approve", *arguments]
 
-    def roll(self, *arguments: str, timeout: float = 600, **environment: str) -> ansible_run.Run:
+    def run(self, *arguments: str, timeout: float = 600, **environment: str) -> ansible_run.Run:
         settings = {"ANSIBLE_SHOW_CUSTOM_STATS": "1", "ANSIBLE_PIPELINING": "1", **self.settings, **environment}
         return ansible_run.run(self.folder, self.command(*arguments), timeout, **settings)
 
-    def start(self, name: str, *arguments: str) -> StartedRoll:
+    def start(self, name: str, *arguments: str) -> StartedRun:
         """A run in the background, with a log of its own."""
-        return StartedRoll(self, name, arguments)
+        return StartedRun(self, name, arguments)
 
-    def roll_and_when(self, condition: Any, deed: Any, *arguments: str) -> ansible_run.Run:
+    def run_and_when(self, condition: Any, deed: Any, *arguments: str) -> ansible_run.Run:
         """A whole run, in which something happens as soon as the condition holds."""
         with self.start("whole", *arguments) as run:
             run.wait_for(condition)
             deed()
             return run.result()
 
-    def roll_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 300) -> None:
+    def run_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 300) -> None:
         """Start a run and kill it, with all its workers, as soon as the condition holds."""
         with self.start("killed", *arguments) as run:
             run.wait_for(condition, timeout)
@@ -230,10 +230,10 @@ class RollFleet:
         return json.JSONDecoder().raw_decode(text)[0][name]
 
 
-class StartedRoll:
+class StartedRun:
     """A run in a session of its own: with all its workers it can be stopped, woken and killed."""
 
-    def __init__(self, fleet: RollFleet, name: str, arguments: tuple[str, ...]) -> None:
+    def __init__(self, fleet: RunFleet, name: str, arguments: tuple[str, ...]) -> None:
         self.path = fleet.folder / f"{name}.log"
         self.results = fleet.folder / f"{name}.jsonl"
         self.started = time.monotonic()
@@ -250,7 +250,7 @@ class StartedRoll:
                 start_new_session=True,
             )
 
-    def __enter__(self) -> StartedRoll:
+    def __enter__(self) -> StartedRun:
         return self
 
     def __exit__(self, *_about: object) -> None:

@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cases for the decisions of a roll: hosts, events and what is said about them, with few words."""
+"""Cases for the decisions of a run: hosts, events and what is said about them, with few words."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, Host, Journal, Roll, Settings
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, Host, Journal, Run, Settings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import what_may_go_down_now
 
 NOW = 1000.0
@@ -42,7 +42,7 @@ def seen_by(hosts, events):
     return tuple(made), tuple(found)
 
 
-def roll(hosts, events=(), act=None, settings=None, **more):
+def run(hosts, events=(), act=None, settings=None, **more):
     """`hosts`: name -> domain, or a Host. All of one group, and all show all events, unless they say otherwise."""
     made = []
     for name, what in hosts.items():
@@ -50,7 +50,7 @@ def roll(hosts, events=(), act=None, settings=None, **more):
         shows = host.shows or tuple(event.id for event in events)
         made.append(dataclasses.replace(host, shows=shows if host.read else ()))
     may_act_on = frozenset(hosts if act is None else act)
-    return Roll("me", NOW, *seen_by(made, events), settings=settings or Settings(), may_act_on=may_act_on, **more)
+    return Run("me", NOW, *seen_by(made, events), settings=settings or Settings(), may_act_on=may_act_on, **more)
 
 
 def told(state):

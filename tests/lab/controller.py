@@ -104,7 +104,7 @@ def _environment() -> dict[str, str]:
 
 
 @dataclasses.dataclass
-class Roll:
+class Run:
     """A run of a playbook, under way or over."""
 
     process: subprocess.Popen[bytes]
@@ -118,7 +118,7 @@ class Roll:
     def is_over(self) -> bool:
         return self.process.poll() is not None
 
-    def wait(self, timeout: float = 600) -> Roll:
+    def wait(self, timeout: float = 600) -> Run:
         """Until it is over; a run that takes too long is killed and is a failure."""
         try:
             self.process.wait(timeout)
@@ -143,7 +143,7 @@ class Roll:
         self.process.wait()
 
 
-def start(name: str, *arguments: str, book: str = BOOK, **variables: Any) -> Roll:
+def start(name: str, *arguments: str, book: str = BOOK, **variables: Any) -> Run:
     """Start a playbook; more keywords are extra variables."""
     # In the order in which they were begun.
     log = LOGS / f"{len(list(LOGS.glob('*.play'))):03}-{name}.play"
@@ -151,8 +151,8 @@ def start(name: str, *arguments: str, book: str = BOOK, **variables: Any) -> Rol
     command = [str(IN_LAB), "ansible-playbook", book, "--extra-vars", extra, *arguments]
     with log.open("wb") as file:
         process = Group("controller").start(command, cwd=HOME, stdout=file, stderr=file)
-    return Roll(process, log)
+    return Run(process, log)
 
 
-def run(name: str, *arguments: str, timeout: float = 600, **more: Any) -> Roll:
+def run(name: str, *arguments: str, timeout: float = 600, **more: Any) -> Run:
     return start(name, *arguments, **more).wait(timeout)

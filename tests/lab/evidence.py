@@ -177,7 +177,7 @@ class Evidence:
         ]
 
 
-# The state that a fleet is in after a roll, as a value that can be compared with another.
+# The state that a fleet is in after a run, as a value that can be compared with another.
 
 
 def end_state(fleet: Fleet, evidence: Evidence) -> dict[str, Any]:

@@ -18,7 +18,7 @@ The fleet is up: {machines}. Events strike the machines as Azure's do.
 Log in          {inside} ssh -F {ssh_config} web-0
 Plan an event   curl -s {control}/events -d '{{"type":"Reboot","resources":["vm-web-0","vm-web-3"]}}'
 Look            {inside} ansible-playbook {book} -e maintenance_hosts=web --check
-Roll            {inside} ansible-playbook {book} -e maintenance_hosts=web
+Run            {inside} ansible-playbook {book} -e maintenance_hosts=web
 Watch           tail -f {answers}
 Take it down    make lab-down
 """

@@ -69,9 +69,9 @@ SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_v
 
 
 def order_of(own: OwnVariables) -> ApproveOrder | None:
-    """None where a roll has nothing for this host to approve or to wait for."""
+    """None where a run has nothing for this host to approve or to wait for."""
     given = own.setting("approve_order_in", "")
-    known = _of_roll(own, given) if given else _of_role(own)
+    known = _of_run(own, given) if given else _of_role(own)
     if known is None:
         return None
     return ApproveOrder(
@@ -84,7 +84,7 @@ def order_of(own: OwnVariables) -> ApproveOrder | None:
     )
 
 
-def _of_roll(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
+def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
     order = own.order(registered)
     if order is None or not order["acts"]:
         return None
@@ -150,7 +150,7 @@ class _Approval:
             unmarked=self._unmarked,
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
-            in_a_roll=service.marking is not None,
+            in_a_run=service.marking is not None,
             decided_at={canonical_id(mark["event"]): float(mark["at"]) for mark in self.options["marks"]},
             allow_uncovered=self.options["uncovered"] == "allow",
             insist=self.options["leader"] == "self",
@@ -172,7 +172,7 @@ class _Approval:
         return self._result(approval, failures, approver.reading, last)
 
     def _marking(self) -> dict[str, t.Any] | None:
-        """In a roll: what the host writes down and compares in the same command in which it sends."""
+        """In a run: what the host writes down and compares in the same command in which it sends."""
         options = self.options
         if not options["marks"]:
             return None
@@ -219,7 +219,7 @@ class _Approval:
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
         if self.options["marks"]:
-            # In a roll.
+            # In a run.
             for known in found.values():
                 known[READING] = last_reading(known)
         return found

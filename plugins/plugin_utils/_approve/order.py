@@ -35,14 +35,14 @@ class ApproveOrder:
     journal: str
     uncovered: str
     wait_timeout: t.Any
-    # What a roll knew when it gave the order, or nothing.
+    # What a run knew when it gave the order, or nothing.
     fence: dict[str, t.Any] | None
     # Where the service is asked, as the user has it.
     service: Options
 
     @property
     def is_alone(self) -> bool:
-        """In a roll, whether the events name no other host of the run: then it is marked by the command that sends."""
+        """In a run, whether the events name no other host of the run: then it is marked by the command that sends."""
         return bool(self.fence) and marks_name_only(self.host, self.marks)
 
     def mark_options(self) -> Options:
@@ -89,7 +89,7 @@ class ApproveOrder:
         return options
 
     def unsent(self, sent: Sequence[Mapping[str, t.Any]]) -> list[str]:
-        """In a roll, what was to be approved, and neither was sent by anybody of this run nor has begun."""
+        """In a run, what was to be approved, and neither was sent by anybody of this run nor has begun."""
         if not self.fence:
             return []
         begun = {
@@ -98,7 +98,7 @@ class ApproveOrder:
         return [mark["event"] for mark in self.marks if mark["event"] not in begun]
 
     def wait_options(self, unsent: Sequence[str], vm_name: str | None) -> Options:
-        """The options of scheduled_event_wait. In a roll nobody waits for what was not sent: it gets another turn."""
+        """The options of scheduled_event_wait. In a run nobody waits for what was not sent: it gets another turn."""
         options = {
             "event_ids": [event for event in self.wait_ids if event not in unsent],
             "wait_timeout": self.wait_timeout,

@@ -180,7 +180,7 @@ class Approver:
     # In a run: what was read and decided on already, and for each event the host that is to send.
     decided_on: DocumentReading | None = None
     first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    in_a_roll: bool = False
+    in_a_run: bool = False
     # In a run: for each event, when it was decided to approve it, by the controller's clock.
     decided_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
     allow_uncovered: bool = False
@@ -329,7 +329,7 @@ class Approver:
         return self._send(own)
 
     def _send(self, own: dict[str, EventRecord]) -> str:
-        changed = _changes(self.decided, self.reading, own) if self.in_a_roll else []
+        changed = _changes(self.decided, self.reading, own) if self.in_a_run else []
         if changed:
             # The policy may decide otherwise by now.
             self.refused_by_host = CHANGED
@@ -360,7 +360,7 @@ class Approver:
                 return ""
             if answer.problem:
                 return self._give_up(own, answer.problem)
-            if self.in_a_roll and (started := _newly_started(before, self.reading)):
+            if self.in_a_run and (started := _newly_started(before, self.reading)):
                 # What may go down was decided without it.
                 self.refused_by_host = CHANGED
                 return self._give_up(own, f"{', '.join(started)} has started since it was decided what may go down.")

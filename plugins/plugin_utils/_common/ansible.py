@@ -74,7 +74,7 @@ def plain(value: t.Any) -> t.Any:
 
 
 # Each task of each host is a process of its own, in which every template among the task's arguments is compiled anew:
-# for a task that does little else, that is most of what it costs. So the actions of a roll take what they always
+# for a task that does little else, that is most of what it costs. So the actions of a run take what they always
 # need.
 
 # What a task registers for a host that is not its business. As a condition of the task, that would be a template, too.
@@ -111,13 +111,13 @@ class OwnVariables:
         return self.host in (hosts or ())
 
     def order(self, name: str) -> dict[str, t.Any] | None:
-        """What the action _roll, whose result was registered under that name, has this host do; None for nothing."""
+        """What the action _run, whose result was registered under that name, has this host do; None for nothing."""
         told = self.registered(name)["orders"].get(self.host)
         return None if told is None else t.cast("dict[str, t.Any]", json.loads(told))
 
     def run(self) -> dict[str, t.Any]:
-        """What the plays of a roll share, see run/run.yml."""
-        shared: dict[str, t.Any] = self.task_vars["hostvars"].raw_get("localhost")["maintenance_roll"]
+        """What the plays of a run share, see run/run.yml."""
+        shared: dict[str, t.Any] = self.task_vars["hostvars"].raw_get("localhost")["maintenance_run_state"]
         return shared
 
 

@@ -51,7 +51,7 @@ def approve_options() -> dict[str, t.Any]:
         marks_in=dict(type="str"),
         fence=fence_options(),
         reading=dict(type="bool", default=False),
-        **_of_a_roll(),
+        **_of_a_run(),
     )
 
 
@@ -61,11 +61,11 @@ def wait_options() -> dict[str, t.Any]:
         event_ids=dict(type="list", elements="str", required=True),
         until=dict(type="str", default="finished", choices=["started", "finished"]),
         wait_timeout=dict(type="int", default=1800),
-        **_of_a_roll(),
+        **_of_a_run(),
     )
 
 
-def _of_a_roll() -> dict[str, t.Any]:
+def _of_a_run() -> dict[str, t.Any]:
     """The journal that the host has for this run, where it says with each reading that the run is still there."""
     return dict(journal=dict(type="str"), run_id=dict(type="str", default=""))
 

@@ -149,7 +149,7 @@ def _is_loopback(host: str) -> bool:
 
 
 # A name stays for as long as it can, as a run may hold the lock. Where it errs two groups wait for each other, or two
-# runs meet, and the lease of the roll keeps them apart.
+# runs meet, and the lease of the run keeps them apart.
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _AFTER_A_HOST = "group-of-"

@@ -59,7 +59,7 @@ def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
 
 
 # Every VM of a delivery group shows the events of all: with a thousand VMs, a thousand readings of a thousand events.
-# So a reading of a roll holds the events that name its own VM, and says in which document the others are.
+# So a reading of a run holds the events that name its own VM, and says in which document the others are.
 
 Document = dict[str, t.Any]
 # In a reading: there are more events, in the document of this digest.
@@ -174,7 +174,7 @@ def status_told(answers: dict[str, t.Any], vm_name: str | None, documents: Docum
     }
 
 
-def status_told_in_a_roll(
+def status_told_in_a_run(
     answers: dict[str, t.Any], known: dict[str, t.Any] | None, vm_name: str | None, documents: Documents
 ) -> dict[str, t.Any]:
     """The same, with the digest of the document. `known`: who the VM is, as it has told before in this run."""
@@ -204,7 +204,7 @@ def reading_of_drain(
     answers = {**look["answers"], "heard_at": time.time()}
     try:
         answers["endpoint"] = endpoint_of(answers["endpoint"], asked["endpoints"][0])
-        status = status_told_in_a_roll(answers, this_host, None, Documents(kept_in))
+        status = status_told_in_a_run(answers, this_host, None, Documents(kept_in))
     except AnsibleActionFail:
         return None
     return {

@@ -156,7 +156,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True)
-class Roll:
+class Run:
     """All that a decision is made from."""
 
     run: str
@@ -314,8 +314,8 @@ LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2
 class GroupState:
     """What the readings, journals, records and notes say about the hosts of one group."""
 
-    def __init__(self, roll: Roll, name: str, hosts: Iterable[Host]) -> None:
-        self.roll = roll
+    def __init__(self, run: Run, name: str, hosts: Iterable[Host]) -> None:
+        self.run = run
         self.name = name
         self.hosts = {host.name: host for host in hosts}
         shown = {event_id for host in self.hosts.values() if host.read for event_id in host.shows}
@@ -324,7 +324,7 @@ class GroupState:
         # To hold back, any good reading of a host of the group counts; one of another group never does.
         counts = [
             event
-            for event in roll.events
+            for event in run.events
             if event.group == name and (event.id in shown or (event.started and event.id in shown_last))
         ]
         self.events = sorted(counts, key=lambda event: event.order)
@@ -334,11 +334,11 @@ class GroupState:
             for host_name in event.hosts:
                 self.by_host.setdefault(host_name, []).append(event)
         self._records: dict[str, list[Record]] = {}
-        for record in roll.records:
+        for record in run.records:
             if record.host in self.hosts:
                 self._records.setdefault(record.host, []).append(record)
         self._notes: dict[str, list[Note]] = {}
-        for note in roll.notes:
+        for note in run.notes:
             if note.host in self.hosts and self._note_counts(note, self.hosts[note.host]):
                 self._notes.setdefault(note.host, []).append(note)
 
@@ -364,7 +364,7 @@ class GroupState:
     @functools.cached_property
     def actable(self) -> list[Host]:
         """The hosts that this run may act on and has read, in the order of people."""
-        names = sorted((name for name in self.hosts if name in self.roll.may_act_on), key=natural)
+        names = sorted((name for name in self.hosts if name in self.run.may_act_on), key=natural)
         return [self.hosts[name] for name in names if self.hosts[name].read]
 
     @functools.cached_property
@@ -426,7 +426,7 @@ class GroupState:
 
     def is_out(self, host: Host) -> bool:
         """Something of it is drained, says its journal, a record on another machine, or a note of the keepers."""
-        if host.stuck and self.roll.settings.continue_after_failure:
+        if host.stuck and self.run.settings.continue_after_failure:
             # Rule 6: it is told and no longer counts.
             return False
         journal = host.journal
@@ -504,7 +504,7 @@ class GroupState:
     def worked_on_until(self, host: Host) -> float:
         """Until when another run works there: as long as it does on one host of the same event (10)."""
         journal = host.journal
-        if not journal or journal.owner == self.roll.run:
+        if not journal or journal.owner == self.run.run:
             return float("-inf")
         return max(
             other.journal.worked_on_until
@@ -515,21 +515,21 @@ class GroupState:
         )
 
     def is_worked_on(self, host: Host) -> bool:
-        return self.worked_on_until(host) > self.roll.now
+        return self.worked_on_until(host) > self.run.now
 
     def is_taken_over(self, host: Host) -> bool:
         """Its journal is another run's."""
-        return bool(host.journal and host.journal.owner != self.roll.run)
+        return bool(host.journal and host.journal.owner != self.run.run)
 
     def is_covered(self, event: Event) -> bool:
         """Every name is a host that itself shows the event and that this run may act on."""
-        if event.strangers and self.roll.settings.uncovered != "allow":
+        if event.strangers and self.run.settings.uncovered != "allow":
             return False
         return all(self.speaks_for(name, event) for name in event.hosts)
 
     def speaks_for(self, name: str, event: Event) -> bool:
         host = self.hosts.get(name)
-        if not host or not host.read or host.refused or name not in self.roll.may_act_on:
+        if not host or not host.read or host.refused or name not in self.run.may_act_on:
             return False
         return event.id in host.named_with
 

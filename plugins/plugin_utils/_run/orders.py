@@ -273,7 +273,7 @@ def _state(order: Order, approve: Mapping[str, t.Any], restore: Mapping[str, t.A
     if order["drain"] == "not_needed" and not restore.get("error"):
         return "failed" if approve.get("error") else "passed"
     if restore.get("state") in ("restored", "nothing"):
-        # Back in service, and yet something went wrong on the way: the roll must not go on as if nothing had been.
+        # Back in service, and yet something went wrong on the way: the run must not go on as if nothing had been.
         return (
             "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
         )

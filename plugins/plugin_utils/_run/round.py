@@ -69,8 +69,8 @@ def decide(
     unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, wishes, now)
     settled = _settled_notes(state, notes, {**fresh, **others})
     state["notes"] = [note for note in notes if note["host"] not in settled]
-    roll = model_of_batch(state, kept, variables, made, wishes, inventory, now, read_now=list(others))
-    found = next_round(made, batch, roll, unleased, state["unasked"])
+    run = model_of_batch(state, kept, variables, made, wishes, inventory, now, read_now=list(others))
+    found = next_round(made, batch, run, unleased, state["unasked"])
     fences = {
         host: fence_for(variables[host], found["drain_for"].get(host, []), wishes)
         for host in (*found["drain"], *found["back"])
@@ -156,14 +156,14 @@ def order(
     kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
     made = newest_plan(batch, variables, wishes, inventory, now, read_again=True)
     grouping = grouping_of(kept)
-    roll = model_of_batch(state, kept, variables, made, wishes, inventory, now)
+    run = model_of_batch(state, kept, variables, made, wishes, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     # An event that has started, grown or gone since is taken as it is now.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
     held = {}
     for entry in entries:
         if entry["approvable"] and entry["status"] == "Scheduled":
-            verdict = may_approve_now(entry["id"], roll, entry["hosts"])
+            verdict = may_approve_now(entry["id"], run, entry["hosts"])
             if not verdict.allowed and all(drains.get(host) in ("drained", "not_needed") for host in entry["hosts"]):
                 held[entry["id"]] = verdict.why
     orders = wave_orders(
@@ -175,10 +175,10 @@ def order(
         stay=found["stay"],
         back=found["back"],
         not_now=held,
-        no_time={event.id for event in roll.events if drain_deadline(roll, event) <= now},
+        no_time={event.id for event in run.events if drain_deadline(run, event) <= now},
     )
     by_id = {entry["id"]: entry for entry in entries}
-    started = {event.id for event in roll.events if event.started}
+    started = {event.id for event in run.events if event.started}
     going = {event for one in orders.values() for event in (*one["approve_drained"], *one["approve_as_is"])}
     may_start = sorted(started | going)
     for host, one in orders.items():

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from .._common.text import natural
 from .._plan.plan import Plan, PlanEntry
 from .._plan.waves import Joined
-from .model import DRAIN, HOLD, RETURN, ROUND, Move, Roll, Wishes
+from .model import DRAIN, HOLD, RETURN, ROUND, Move, Run, Wishes
 from .rules import what_may_go_down_now
 from .run_state import BAD_STATES, Order, RunState
 
@@ -43,7 +43,7 @@ class Round(t.TypedDict):
 def next_round(
     plan: Plan,
     batch: Sequence[str],
-    roll: Roll,
+    run: Run,
     unleased: Mapping[str, str] | None = None,
     unfit: Mapping[str, str] | None = None,
 ) -> Round:
@@ -51,7 +51,7 @@ def next_round(
     can't be drained.
     """
     missing, not_fit = unleased or {}, unfit or {}
-    moves = [_without_lease(move, missing) for move in what_may_go_down_now(roll)]
+    moves = [_without_lease(move, missing) for move in what_may_go_down_now(run)]
     holds = [move for move in moves if move.kind == HOLD]
     entries: list[PlanEntry] = [entry for wave in plan["waves"] for entry in wave["events"]]
     going = {move.approve for move in moves if move.kind == ROUND}

@@ -25,7 +25,7 @@ from .model import (
     GroupState,
     Host,
     Move,
-    Roll,
+    Run,
     Verdict,
     events_in_journal,
 )
@@ -52,20 +52,20 @@ class _Obstacle:
     hosts: tuple[str, ...] = ()
 
 
-def what_may_go_down_now(roll: Roll) -> tuple[Move, ...]:
+def what_may_go_down_now(run: Run) -> tuple[Move, ...]:
     """For each group what to do now, and what is held back for which reason. The most urgent group first."""
-    states = group_states(roll)
-    room = _Room(roll, states)
+    states = group_states(run)
+    room = _Room(run, states)
     return tuple(move for state in states for move in _Decision(state, room).moves())
 
 
-def may_approve_now(event_id: str, roll: Roll, hosts: Iterable[str]) -> Verdict:
+def may_approve_now(event_id: str, run: Run, hosts: Iterable[str]) -> Verdict:
     """The check right before the POST, from the newest readings of the whole group of these hosts, which it names.
 
     A host of another group may show an event of the same id.
     """
     named = set(hosts)
-    states = (state for state in group_states(roll) if event_id in state.by_id)
+    states = (state for state in group_states(run) if event_id in state.by_id)
     state = next((state for state in states if not named.isdisjoint(state.hosts)), None)
     if state is None:
         return Verdict(False, f"Event {event_id} is over")
@@ -84,26 +84,26 @@ def may_approve_now(event_id: str, roll: Roll, hosts: Iterable[str]) -> Verdict:
     return Verdict(False, obstacle.why) if obstacle else Verdict(True)
 
 
-def group_states(roll: Roll) -> list[GroupState]:
+def group_states(run: Run) -> list[GroupState]:
     members: dict[str, list[Host]] = {}
-    for host in roll.hosts:
+    for host in run.hosts:
         members.setdefault(host.group, []).append(host)
-    states = [GroupState(roll, name, hosts) for name, hosts in members.items()]
+    states = [GroupState(run, name, hosts) for name, hosts in members.items()]
     return sorted(states, key=lambda state: (_first_due(state), natural(state.name)))
 
 
 def _first_due(state: GroupState) -> float:
-    dues = [event.order[0] for event in state.events if not roll_leaves_alone(state, event)]
+    dues = [event.order[0] for event in state.events if not run_leaves_alone(state, event)]
     return min(dues, default=math.inf)
 
 
-def roll_leaves_alone(state: GroupState, event: Event) -> bool:
-    return event.action == "ignore" or state.roll.may_act_on.isdisjoint(event.hosts)
+def run_leaves_alone(state: GroupState, event: Event) -> bool:
+    return event.action == "ignore" or state.run.may_act_on.isdisjoint(event.hosts)
 
 
-def drain_deadline(roll: Roll, event: Event) -> float:
+def drain_deadline(run: Run, event: Event) -> float:
     """When a drain must begin at the latest: `drain_timeout` plus reserve before `not_before`."""
-    return event.order[0] - roll.settings.drain_timeout - roll.settings.reserve
+    return event.order[0] - run.settings.drain_timeout - run.settings.reserve
 
 
 class _Decision:
@@ -112,7 +112,7 @@ class _Decision:
     def __init__(self, state: GroupState, room: _Room) -> None:
         self.state = state
         self.room = room
-        self.roll = state.roll
+        self.run = state.run
         # What goes down by what is decided here.
         self.going: set[str] = set()
         # What stays drained although it is not approved.
@@ -139,9 +139,9 @@ class _Decision:
         return Move(kind, self.state.name, names, tuple(events), why=why, take_over=taken)
 
     def _hold(self, event: Event, obstacle: _Obstacle) -> Move:
-        hosts = tuple(name for name in event.hosts if name in self.roll.may_act_on)
-        deadline = drain_deadline(self.roll, event)
-        soonest = [at for at in (obstacle.until, deadline) if at is not None and at > self.roll.now]
+        hosts = tuple(name for name in event.hosts if name in self.run.may_act_on)
+        deadline = drain_deadline(self.run, event)
+        soonest = [at for at in (obstacle.until, deadline) if at is not None and at > self.run.now]
         return Move(
             HOLD,
             self.state.name,
@@ -228,7 +228,7 @@ class _Decision:
 
     def _unread(self) -> list[Move]:
         """What is down and can't be read is waited for: only a good reading tells that its event is gone."""
-        awaited = (self.state.down | self.state.marked_hosts) & self.roll.may_act_on
+        awaited = (self.state.down | self.state.marked_hosts) & self.run.may_act_on
         return [
             self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
             for host in self.state.hosts.values()
@@ -300,16 +300,16 @@ class _Decision:
         return moves
 
     def _is_candidate(self, event: Event) -> bool:
-        if event.started or roll_leaves_alone(self.state, event):
+        if event.started or run_leaves_alone(self.state, event):
             return False
         sent = self.state.last_sent(event)
         # (8) A marked event that shows Scheduled for 60 s is sent again.
-        return sent is None or self.roll.now - sent >= self.roll.settings.resend_after
+        return sent is None or self.run.now - sent >= self.run.settings.resend_after
 
     def _obstacle(self, event: Event, down: set[str]) -> _Obstacle | None:
-        if self.state.name in self.roll.failures:
+        if self.state.name in self.run.failures:
             # Rule 1: a failure stops its own group, not the others.
-            return _Obstacle(_FAILED, f"Not begun, as something went wrong: {self.roll.failures[self.state.name]}")
+            return _Obstacle(_FAILED, f"Not begun, as something went wrong: {self.run.failures[self.state.name]}")
         return (
             _not_covered(self.state, event)
             or self._at_work(event)
@@ -348,9 +348,9 @@ class _Decision:
 
     def _is_drained_all_the_same(self, event: Event, obstacle: _Obstacle, down: set[str]) -> bool:
         """`drain_timeout` plus reserve before `not_before`: drained, but not approved."""
-        if event.action != "drain" or self.roll.now < drain_deadline(self.roll, event):
+        if event.action != "drain" or self.run.now < drain_deadline(self.run, event):
             return False
-        proceeds = self.roll.settings.overlap == "proceed"
+        proceeds = self.run.settings.overlap == "proceed"
         rule_1 = _other_domain_down(self.state, event, down)
         if obstacle.cause not in (*_FORCED, _UNCOVERED) or (rule_1 and rule_1.cause != _UNDER_WAY):
             return False
@@ -393,12 +393,12 @@ def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
         return None
     missing = [name for name in event.hosts if not state.speaks_for(name, event)]
     outside = [name for name in event.hosts if name not in state.hosts]
-    if state.roll.settings.uncovered != "allow":
+    if state.run.settings.uncovered != "allow":
         missing += event.strangers
         outside += event.strangers
     why = f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names"
     # Nobody will, and its hosts are drained when this run has long ended.
-    never = bool(outside) and drain_deadline(state.roll, event) > state.roll.now + state.roll.settings.patience
+    never = bool(outside) and drain_deadline(state.run, event) > state.run.now + state.run.settings.patience
     return _Obstacle(_UNCOVERED, why, never=never)
 
 
@@ -473,13 +473,13 @@ def _is_down_by_its_own_word(state: GroupState, name: str) -> bool:
 class _Room:
     """Rule 5: how many may be down at once, in all groups together, and how many must be in service."""
 
-    def __init__(self, roll: Roll, states: list[GroupState]) -> None:
-        self.roll = roll
+    def __init__(self, run: Run, states: list[GroupState]) -> None:
+        self.run = run
         self.down = {name for state in states for name in state.down if _is_down_by_its_own_word(state, name)}
-        self.hosts = {host.name: host for host in roll.hosts}
+        self.hosts = {host.name: host for host in run.hosts}
         self.services: dict[str, list[str]] = {}
-        if roll.settings.min_in_service is not None:
-            belongs = roll.services or {host.name: host.service for host in roll.hosts}
+        if run.settings.min_in_service is not None:
+            belongs = run.services or {host.name: host.service for host in run.hosts}
             for name, service in belongs.items():
                 self.services.setdefault(service, []).append(name)
         self.drained = {
@@ -493,7 +493,7 @@ class _Room:
         new = {name for name in event.hosts if name not in self.down}
         if not event.takes_down or event.vanishing or not new:
             return None
-        limit = self.roll.settings.max_at_once
+        limit = self.run.settings.max_at_once
         others = self.down - set(event.hosts)
         if limit is not None and others and len(others) + len(event.hosts) > limit:
             # An event can't be parted: one that is larger than the limit goes alone.
@@ -507,7 +507,7 @@ class _Room:
 
     def _short_of(self, service: str, going: set[str]) -> _Obstacle | None:
         names = self.services.get(service, [])
-        least = at_least(self.roll.settings.min_in_service, len(names))
+        least = at_least(self.run.settings.min_in_service, len(names))
         # Whom this run leaves out it does not read: they never count as in service.
         staying = [self.hosts[name] for name in names if name not in going and name in self.hosts]
         good = [

@@ -242,7 +242,7 @@ def for_the_plays(state: RunState, wishes: Wishes) -> dict[str, t.Any]:
     return {
         "run_id": state["run_id"],
         "waves": [wave["hosts"] for wave in _to_run(state, wishes)],
-        # Whatever stopped the roll: a host whose event is gone belongs back in service.
+        # Whatever stopped the run: a host whose event is gone belongs back in service.
         "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state),
         "to_read": state["to_read"],
         "vanished": vanished(state),
@@ -327,7 +327,7 @@ class Check(t.TypedDict):
 
 
 def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAnswers, now: float) -> Check:
-    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a roll by itself.
+    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a run by itself.
 
     `early` is what the lock hosts said right after the plan.
     """

@@ -16,7 +16,7 @@ from .._common.text import seconds_of
 from .._plan.plan import Plan, PlanEntry, Rule, how_careful, make_plan, read_policy, ruling_on, with_journal
 from .._plan.waves import read_max_at_once
 from .groups import THE_REST, Grouping, Place, failures, group_hosts
-from .model import Event, Host, Journal, Mark, Note, Record, Roll, Settings, Wishes
+from .model import Event, Host, Journal, Mark, Note, Record, Run, Settings, Wishes
 from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordData, RunState
 
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
@@ -164,7 +164,7 @@ def model_of(
     inventory: Mapping[str, str] | None = None,
     refused: t.Container[str] = (),
     read_now: Iterable[str] = (),
-) -> Roll:
+) -> Run:
     """`readings`: the variables of the hosts that were read just now, and that this run may act on.
 
     `planned` are the entries of their plan: it knows which of two VMs of one name an event means. `elsewhere` tells the
@@ -197,7 +197,7 @@ def model_of(
         for host, known in kept.items()
     ]
     spoken_of = {note["host"] for note in notes} | {record["host"] for record in records}
-    return Roll(
+    return Run(
         run=run_id,
         now=now,
         hosts=(*hosts, *_never_read(spoken_of, kept, grouping, inventory or {})),
@@ -450,11 +450,11 @@ def model_of_batch(
     inventory: Inventory,
     now: float,
     read_now: Collection[str] = (),
-) -> Roll:
+) -> Run:
     """`read_now`: hosts outside of the batch that were read with it."""
     planned = [entry for wave in made["waves"] for entry in wave["events"]]
     limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
-    roll = model_of(
+    run = model_of(
         kept,
         variables,
         planned,
@@ -472,7 +472,7 @@ def model_of_batch(
         read_now=read_now,
     )
     failed = failures(state, wishes, grouping_of(kept))
-    return dataclasses.replace(roll, failures=failed, services=state["services"] or None)
+    return dataclasses.replace(run, failures=failed, services=state["services"] or None)
 
 
 def gone_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:

@@ -253,6 +253,6 @@ class HostPlan:
             "event_starts_at": deadline_at,
             "fenced": self.fence is not None,
             "audit": whose_deed(own, self.options["run_id"]),
-            # In a roll each call renews the mark of the run.
+            # In a run each call renews the mark of the run.
             "mark": path_of_mark(own) if self.fence is not None else None,
         }

@@ -13,8 +13,8 @@ import math
 from collections.abc import Mapping
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import natural
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, GroupState, Roll
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import group_states, roll_leaves_alone
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Event, GroupState, Run
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules import group_states, run_leaves_alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,17 +40,17 @@ class _Pack:
     due: float
 
 
-def batches(roll: Roll) -> tuple[Batch, ...]:
+def batches(run: Run) -> tuple[Batch, ...]:
     """Every host that has something to do, exactly once; of each group at most one domain in a batch."""
     queues = []
     down = 0
-    for state in group_states(roll):
-        packs = _packs(state, roll.settings.max_at_once)
+    for state in group_states(run):
+        packs = _packs(state, run.settings.max_at_once)
         planned = {host for pack in packs for host in pack.hosts}
         down += len([name for name in state.down if name in state.hosts and name not in planned])
         if packs:
             queues.append(packs)
-    limit = None if roll.settings.max_at_once is None else max(1, roll.settings.max_at_once - down)
+    limit = None if run.settings.max_at_once is None else max(1, run.settings.max_at_once - down)
     found = []
     while queues:
         queues.sort(key=lambda packs: (packs[0].due, natural(packs[0].group)))
@@ -94,7 +94,7 @@ def _packs(state: GroupState, limit: int | None) -> list[_Pack]:
 
 def _units(state: GroupState) -> list[_Pack]:
     """Hosts that hang together through events, and single hosts that something is drained on."""
-    ours = [event for event in state.events if not roll_leaves_alone(state, event)]
+    ours = [event for event in state.events if not run_leaves_alone(state, event)]
     parent: dict[str, str] = {}
 
     def root(host: str) -> str:
@@ -123,7 +123,7 @@ def _units(state: GroupState) -> list[_Pack]:
 
 
 def _is_planned(state: GroupState, name: str) -> bool:
-    return name in state.hosts and name in state.roll.may_act_on
+    return name in state.hosts and name in state.run.may_act_on
 
 
 def _unit(state: GroupState, hosts: list[str], events: list[Event]) -> _Pack:

@@ -10,7 +10,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """Numbers as in the model of a roll."""
+    """Numbers as in the model of a run."""
 
     host_is_the_fence: bool = True  # (1)
     only_running_leases_are_renewed: bool = True  # (2)

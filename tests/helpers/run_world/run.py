@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run of a roll: reads, decides with the real decide.py, and does what it was told, as the protocol says it."""
+"""A run of a run: reads, decides with the real decide.py, and does what it was told, as the protocol says it."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class Run:
                     readings[host] = self._reading(host)
             yield slow or self._wait()
         self.known.take_up(asked, readings)
-        return self._roll(asked), readings
+        return self._run(asked), readings
 
     def _noted(self, leases):
         if not self.world.parts.noted_hosts_are_read:
@@ -247,17 +247,17 @@ class Run:
             machine.journal.until = self.world.clock.now + WORKED_ON
         return read_host(self.world, host, self.name)
 
-    def _roll(self, fresh):
+    def _run(self, fresh):
         notes = [note for notes in self.notes.values() for note in notes] if self.world.parts.notes else []
         if not self.world.parts.noted_hosts_are_read:
             # L1: what could be read is taken for what was read.
             notes = [note for note in notes if note["host"] in fresh or self._lost_at(note["host"])]
         if not self.world.parts.young_notes_count:
             fresh = self.known.kept
-        roll = self.known.model(self.acts_on, fresh, self.settings, notes)
+        run = self.known.model(self.acts_on, fresh, self.settings, notes)
         if not self.world.parts.a_mark_counts_by_the_own_account:
-            roll = dataclasses.replace(roll, hosts=tuple(_named_by_anybody(host, roll) for host in roll.hosts))
-        return roll
+            run = dataclasses.replace(run, hosts=tuple(_named_by_anybody(host, run) for host in run.hosts))
+        return run
 
     # -- what it does
 
@@ -276,9 +276,9 @@ class Run:
         while self.world.clock.now < end:
             self.acts_on = frozenset(self.pattern)
             yield from self._decide_once((_model.RETURN, _model.FORGET))
-            roll, _readings = yield from self.read()
-            planned = batches.batches(roll)
-            if not planned and not _rules.what_may_go_down_now(roll):
+            run, _readings = yield from self.read()
+            planned = batches.batches(run)
+            if not planned and not _rules.what_may_go_down_now(run):
                 return
             for batch in planned:
                 self.acts_on = frozenset(batch.hosts)
@@ -291,11 +291,11 @@ class Run:
         while self.world.clock.now < end:
             yield from self.point("before lease")
             held = yield from self.take_leases({self.world.group[host] for host in self.acts_on})
-            roll, readings = yield from self.read(self.acts_on, held)
-            moves = self._moves(roll)
+            run, readings = yield from self.read(self.acts_on, held)
+            moves = self._moves(run)
             yield from self._remove_notes(held, readings)
             allowed = [move for move in moves if move.group in held or not move.needs_lease]
-            yield from self._act(allowed, roll, readings)
+            yield from self._act(allowed, run, readings)
             if held:
                 yield from self.release_leases(held)
             if not moves or self._gives_way(moves):
@@ -316,10 +316,10 @@ class Run:
 
     def _decide_once(self, kinds):
         began = self.world.clock.now
-        roll, readings = yield from self.read()
-        moves = self._moves(roll)
+        run, readings = yield from self.read()
+        moves = self._moves(run)
         allowed = [move for move in moves if move.kind in kinds]
-        yield from self._act([move for move in allowed if not move.needs_lease], roll, readings)
+        yield from self._act([move for move in allowed if not move.needs_lease], run, readings)
         groups = {move.group for move in allowed if move.needs_lease}
         if groups:
             yield from self.point("before lease")
@@ -327,22 +327,22 @@ class Run:
             held = yield from self.take_leases(groups, self.told)
             if held:
                 if self.told and self.world.clock.now - began < FRESH and not self._others_have_notes(held):
-                    roll = self._roll(self.pattern)
+                    run = self._run(self.pattern)
                 else:
-                    roll, readings = yield from self.read(leases=held)
+                    run, readings = yield from self.read(leases=held)
                     yield from self._remove_notes(held, readings)
-                now = [move for move in self._moves(roll) if move.needs_lease and move.group in held]
-                yield from self._act([move for move in now if move.kind in kinds], roll, readings)
+                now = [move for move in self._moves(run) if move.needs_lease and move.group in held]
+                yield from self._act([move for move in now if move.kind in kinds], run, readings)
                 yield from self._forget_what_was_not_drained(held, now)
                 yield from self.release_leases(held)
             self.told = []
         return moves
 
-    def _moves(self, roll):
-        moves = _rules.what_may_go_down_now(roll)
+    def _moves(self, run):
+        moves = _rules.what_may_go_down_now(run)
         self._look_for_the_dead(moves)
         if not self.world.parts.sent_events_need_the_lease:
-            moves = (*_drained_at_once(roll), *moves)
+            moves = (*_drained_at_once(run), *moves)
         return moves
 
     def _notes_of(self, moves):
@@ -379,14 +379,14 @@ class Run:
                     if journal and move.why == f"Run {journal.owner} is at work on {host}":
                         self.world.truth.kept_out(journal.owner, host)
 
-    def _act(self, moves, roll, readings):
+    def _act(self, moves, run, readings):
         children = []
         for move in moves:
-            children += self._children(move, roll, readings)
+            children += self._children(move, run, readings)
         if children:
             yield from self._together(children)
 
-    def _children(self, move, roll, readings):
+    def _children(self, move, run, readings):
         """Coroutines that run side by side."""
         if move.kind == _model.FORGET:
             if self.world.parts.marks_are_taken_over:
@@ -402,7 +402,7 @@ class Run:
             counted = (move.needs_lease or not taken_away) and self.settings.overlap != "proceed"
             return [self._drain(move, readings, move.events[0], counted)]
         elif move.kind == _model.ROUND:
-            return [self._round(move, roll, readings)]
+            return [self._round(move, run, readings)]
         return []
 
     def _together(self, children):
@@ -427,9 +427,9 @@ class Run:
     def _command(self, host, command, readings):
         yield from self.on_host(host, command, self.name, self._expected(host, readings))
 
-    def _round(self, move, roll, readings):
-        hosts = {host.name: host for host in roll.hosts}
-        event = _event_of(roll, move.approve, move.group)
+    def _round(self, move, run, readings):
+        hosts = {host.name: host for host in run.hosts}
+        event = _event_of(run, move.approve, move.group)
         ready = all(
             hosts[name].journal is not None
             and _rules._is_drained(hosts[name], event)
@@ -442,10 +442,10 @@ class Run:
         for host in move.take_over:
             yield from self._command(host, "take_over", readings)
         if self.world.parts.one_approval_at_a_time or not move.events:
-            yield from self._approve(move.approve, move.group, roll)
+            yield from self._approve(move.approve, move.group, run)
             return
         for event_id in move.events:
-            yield from self._approve(event_id, move.group, roll)
+            yield from self._approve(event_id, move.group, run)
 
     def _drain(self, move, readings, event_id, counted):
         yield from self.point("before notes")
@@ -524,20 +524,20 @@ class Run:
         yield from self.point(f"in rotation {host}")
         yield from self.on_host(host, "close", self.name)
 
-    def _approve(self, event_id, group, roll):
-        if not self._verdict(event_id, group, roll):
+    def _approve(self, event_id, group, run):
+        if not self._verdict(event_id, group, run):
             return
-        event = _event_of(roll, event_id, group)
+        event = _event_of(run, event_id, group)
         now = self.world.clock.now
         mark = self.world.azure.mark(event_id, event.hosts, now)
         note = {"events": [event_id], "type": event.type, "run": self.name, "at": now, "mark": mark}
         if not (yield from self.write_notes(group, [{**note, "host": host} for host in event.hosts])):
             return
         # From the newest readings of the whole group.
-        roll, readings = yield from self.read(leases=[group])
-        if not self._verdict(event_id, group, roll):
+        run, readings = yield from self.read(leases=[group])
+        if not self._verdict(event_id, group, run):
             return
-        event = _event_of(roll, event_id, group)
+        event = _event_of(run, event_id, group)
         if not (yield from self.renew_lease(group)):
             return
         yield from self.point(f"before marks {event_id}")
@@ -597,22 +597,22 @@ class Run:
         except Refused as reason:
             outcome["refused"] = str(reason)
 
-    def _verdict(self, event_id, group, roll):
+    def _verdict(self, event_id, group, run):
         if not self.world.parts.one_approval_at_a_time:
-            roll = dataclasses.replace(roll, events=tuple(e for e in roll.events if e.id == event_id))
-        verdict = _rules.may_approve_now(event_id, roll, self._members(group))
+            run = dataclasses.replace(run, events=tuple(e for e in run.events if e.id == event_id))
+        verdict = _rules.may_approve_now(event_id, run, self._members(group))
         if not verdict.allowed:
             self.world.tell(f"{self.name}: {event_id} not approved: {verdict.why}")
         return verdict.allowed
 
 
-def _event_of(roll, event_id, group):
-    return next(event for event in roll.events if (event.id, event.group) == (event_id, group))
+def _event_of(run, event_id, group):
+    return next(event for event in run.events if (event.id, event.group) == (event_id, group))
 
 
-def _named_by_anybody(host, roll):
+def _named_by_anybody(host, run):
     """What L3 is about: an account of the event makes its maker one of the VMs that it names, for everybody."""
-    others = [other for other in roll.hosts if other.group == host.group and other is not host]
+    others = [other for other in run.hosts if other.group == host.group and other is not host]
     named = {
         event: tuple(dict.fromkeys((*names, *(other.name for other in others if event in other.named_with))))
         for event, names in host.named_with.items()
@@ -620,9 +620,9 @@ def _named_by_anybody(host, roll):
     return dataclasses.replace(host, named_with=named)
 
 
-def _drained_at_once(roll):
+def _drained_at_once(run):
     """What L4 is about: a host of a sent event that is drained without the lease and rule 1."""
-    for state in _rules.group_states(roll):
+    for state in _rules.group_states(run):
         for event in state.events:
             hosts = [
                 host.name

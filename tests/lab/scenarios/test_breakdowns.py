@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What breaks on the way stops the roll, says where and what to do, and touches nothing else."""
+"""What breaks on the way stops the run, says where and what to do, and touches nothing else."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def repair(fleet):
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_the_roll_stops_and_says_why(fleet, evidence, figures, request, break_it, said):
+def test_the_run_stops_and_says_why(fleet, evidence, figures, request, break_it, said):
     request.addfinalizer(lambda: repair(fleet))
     events.plan_all_domains(fleet)
-    roll = controller.run(break_it.__name__, **break_it(fleet))
-    assert roll.code != 0
-    summary = roll.output[roll.output.index("Say what was done and what is left") :]
+    run = controller.run(break_it.__name__, **break_it(fleet))
+    assert run.code != 0
+    summary = run.output[run.output.index("Say what was done and what is left") :]
     for words in said:
         assert words in summary, f"{words!r} is not in the summary:\n{summary}"
     assert evidence.approvals() == []
@@ -69,5 +69,5 @@ def test_the_roll_stops_and_says_why(fleet, evidence, figures, request, break_it
     name = break_it.__name__.replace("_", " ")
     figures.add(
         f"{name}",
-        f"exit code {roll.code}, 0 approvals, out of rotation: {', '.join(sorted(touched)) or 'nobody'}; {answers}",
+        f"exit code {run.code}, 0 approvals, out of rotation: {', '.join(sorted(touched)) or 'nobody'}; {answers}",
     )

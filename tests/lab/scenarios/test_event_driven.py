@@ -95,7 +95,7 @@ def test_events_at_random_are_gone_through_and_nobody_starts_anything(fleet, evi
 
 
 def test_killed_cut_off_and_silenced_every_event_is_still_taken_care_of(fleet, evidence, figures):
-    """The rulebook is killed in mid-roll, a watcher is killed, and watchers can't reach the source for a minute."""
+    """The rulebook is killed in mid-run, a watcher is killed, and watchers can't reach the source for a minute."""
     ids = []
     with watchers():
         rulebook = Rulebook().start()

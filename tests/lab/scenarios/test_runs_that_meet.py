@@ -23,14 +23,14 @@ def test_a_redeployed_machine_with_a_fresh_disk(fleet, evidence, figures):
     """As with an ephemeral disk: the journal is gone, and only the load balancer remembers."""
     event_id = events.plan(fleet, "Redeploy", "web-0", impact_seconds=8)
     machine = fleet.machines["web-0"]
-    roll = controller.start("fresh-disk", **STEPS)
-    wait_until(lambda: roll.is_over or evidence.approvals(), "an approval is sent", 180)
-    wait_until(lambda: roll.is_over or not machine.group.processes(), "web-0 is off", 60, 0.1)
-    assert not roll.is_over, roll.output
+    run = controller.start("fresh-disk", **STEPS)
+    wait_until(lambda: run.is_over or evidence.approvals(), "an approval is sent", 180)
+    wait_until(lambda: run.is_over or not machine.group.processes(), "web-0 is off", 60, 0.1)
+    assert not run.is_over, run.output
     shutil.rmtree(machine.root / TRACES)
-    roll.wait()
+    run.wait()
     # What could be undone was undone; that nobody knows the rest is said.
-    assert "Its journal is gone" in " ".join(roll.output.split())
+    assert "Its journal is gone" in " ".join(run.output.split())
     fleet.wait_until_in_service()
     assert haproxy.statuses(fleet.balancer)["web-0"] == "UP"
     assert (evidence.approvals(), left_drained(fleet)) == ([event_id], [])
@@ -38,7 +38,7 @@ def test_a_redeployed_machine_with_a_fresh_disk(fleet, evidence, figures):
     assert again.code == 0, again.output
     answers = evidence.answers()
     assert answers.failed == []
-    figures.add("redeployed with a fresh disk", f"back in rotation, and told, exit code {roll.code}; {answers}")
+    figures.add("redeployed with a fresh disk", f"back in rotation, and told, exit code {run.code}; {answers}")
 
 
 def test_two_controllers_with_different_patterns(fleet, evidence, figures):
@@ -46,9 +46,9 @@ def test_two_controllers_with_different_patterns(fleet, evidence, figures):
         events.plan(fleet, "Reboot", host)
     even = controller.start("even", "-e", "maintenance_hosts=web-0,web-2,web-4", **STEPS)
     odd = controller.start("odd", "-e", "maintenance_hosts=web-1,web-3,web-5", **STEPS)
-    for roll in (even, odd):
-        roll.wait(900)
-        assert roll.code == 0, roll.output
+    for run in (even, odd):
+        run.wait(900)
+        assert run.code == 0, run.output
     assert evidence.two_domains_at_once() == []
     assert len(evidence.approvals()) == len(DOMAIN_OF)
     assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
@@ -61,10 +61,10 @@ def test_two_controllers_with_different_patterns(fleet, evidence, figures):
 def test_killed_right_after_its_approval(fleet, evidence, figures):
     """The event shows Scheduled for a while. Who comes next has something more urgent, and leaves web-0 out."""
     first = events.plan(fleet, "Reboot", "web-0", notice=3000, approval_delay=30)
-    roll = controller.start("killed-after-post", **STEPS)
-    wait_until(lambda: roll.is_over or evidence.approvals(), "an approval is sent", 180, 0.05)
-    assert not roll.is_over, roll.output
-    roll.kill_all()
+    run = controller.start("killed-after-post", **STEPS)
+    wait_until(lambda: run.is_over or evidence.approvals(), "an approval is sent", 180, 0.05)
+    assert not run.is_over, run.output
+    run.kill_all()
     second = events.plan(fleet, "Reboot", "web-1", notice=900)
     again = controller.run("after-post", **STEPS)
     assert again.code == 0, again.output
@@ -92,20 +92,20 @@ def first_approval(fleet):
 def test_the_leader_dies_in_the_moment_of_its_approval(fleet, evidence, figures, when, fault):
     event_id = events.plan(fleet, "Reboot", "web-0", "web-3")
     fleet.simulator.fault(kind=fault, method="POST", count=1)
-    roll = controller.start("leader-killed")
-    sent = wait_until(lambda: roll.is_over or first_approval(fleet), "an approval is sent", 180, 0.005)
-    assert sent is not True, roll.output
+    run = controller.start("leader-killed")
+    sent = wait_until(lambda: run.is_over or first_approval(fleet), "an approval is sent", 180, 0.005)
+    assert sent is not True, run.output
     leader = fleet.machines[NAME_OF_VM[sent["vm"]]]
     # Its power fails, and comes back with what the event does to it.
     leader.turn_off()
     fleet.simulator.clear_faults()
-    roll.wait()
+    run.wait()
     assert evidence.approvals() == [event_id]
     assert fleet.simulator.event(event_id)["status"] == "Finished"
     # All is well, or what is not well is said.
     left = left_drained(fleet)
-    assert roll.code == 0 or all(name in roll.output for name in left), roll.output
-    ended = "ended well" if roll.code == 0 else f"stopped with exit code {roll.code}, left drained: {left or 'nobody'}"
+    assert run.code == 0 or all(name in run.output for name in left), run.output
+    ended = "ended well" if run.code == 0 else f"stopped with exit code {run.code}, left drained: {left or 'nobody'}"
     again = controller.run("leader-killed-again")
     assert again.code == 0, again.output
     assert left_drained(fleet) == []
@@ -113,11 +113,11 @@ def test_the_leader_dies_in_the_moment_of_its_approval(fleet, evidence, figures,
     answers = evidence.answers()
     figures.add(
         f"leader's machine killed {when}",
-        f"1 approval heard, the roll {ended}; after another run nobody is left drained; {answers}",
+        f"1 approval heard, the run {ended}; after another run nobody is left drained; {answers}",
     )
 
 
-# The controller is killed at ten moments of a roll and run again: the end is that of an undisturbed roll.
+# The controller is killed at ten moments of a run and run again: the end is that of an undisturbed run.
 
 MOMENTS = times(10)
 
@@ -128,17 +128,17 @@ def plan_one_of_each_domain(fleet):
 
 
 def undisturbed(fleet):
-    """The end state of a roll that nobody kills, and how long it takes."""
+    """The end state of a run that nobody kills, and how long it takes."""
     evidence = Evidence(fleet)
     plan_one_of_each_domain(fleet)
     began = time.monotonic()
-    roll = controller.run("undisturbed", **STEPS)
-    assert roll.code == 0, roll.output
+    run = controller.run("undisturbed", **STEPS)
+    assert run.code == 0, run.output
     return end_state(fleet, evidence), time.monotonic() - began
 
 
 def killed_after(fleet, seconds, everything):
-    """The end state of a roll that is killed after so many seconds and then run again; none where it was too quick."""
+    """The end state of a run that is killed after so many seconds and then run again; none where it was too quick."""
     fleet.settle()
     evidence = Evidence(fleet)
     plan_one_of_each_domain(fleet)

@@ -14,21 +14,21 @@ from lab.shell import wait_until
 STEPS = [*controller.STEPS[:-1], {"command": {"drain": ["sleep", "8"]}}, controller.STEPS[-1]]
 
 
-def wait_until_out_of_rotation(fleet, roll, host):
+def wait_until_out_of_rotation(fleet, run, host):
     def is_out():
-        return roll.is_over or haproxy.statuses(fleet.balancer)[host].startswith("DRAIN")
+        return run.is_over or haproxy.statuses(fleet.balancer)[host].startswith("DRAIN")
 
     wait_until(is_out, f"{host} is out of rotation", 180)
-    assert not roll.is_over, roll.output
+    assert not run.is_over, run.output
 
 
 def test_cancelled_in_mid_drain(fleet, evidence, figures):
     event_id = events.plan(fleet, "Reboot", "web-0")
-    roll = controller.start("cancelled", drain_steps=STEPS)
-    wait_until_out_of_rotation(fleet, roll, "web-0")
+    run = controller.start("cancelled", drain_steps=STEPS)
+    wait_until_out_of_rotation(fleet, run, "web-0")
     fleet.simulator.cancel(event_id)
-    roll.wait()
-    assert roll.code == 0, roll.output
+    run.wait()
+    assert run.code == 0, run.output
     assert (evidence.approvals(), evidence.boots("web-0"), left_drained(fleet)) == ([], 0, [])
     assert haproxy.statuses(fleet.balancer)["web-0"] == "UP"
     answers = evidence.answers()
@@ -39,28 +39,28 @@ def test_cancelled_in_mid_drain(fleet, evidence, figures):
 
 def test_starts_before_the_drain_is_done(fleet, evidence, figures):
     event_id = events.plan(fleet, "Reboot", "web-0")
-    roll = controller.start("too-early", drain_steps=STEPS)
-    wait_until_out_of_rotation(fleet, roll, "web-0")
+    run = controller.start("too-early", drain_steps=STEPS)
+    wait_until_out_of_rotation(fleet, run, "web-0")
     fleet.simulator.start(event_id)
-    roll.wait()
+    run.wait()
     assert (evidence.approvals(), evidence.boots("web-0")) == ([], 1)
-    assert left_drained(fleet) == [], roll.output
+    assert left_drained(fleet) == [], run.output
     fleet.wait_until_in_service()
     over = evidence.change(event_id, "finished")
     (span,) = evidence.out_of_service()
     assert span.end > over
     figures.add(
         "starts before the drain is done",
-        f"0 approvals, back in service {span.end - over:.0f} s after the end of the event, exit code {roll.code}; "
+        f"0 approvals, back in service {span.end - over:.0f} s after the end of the event, exit code {run.code}; "
         f"{evidence.answers()}",
     )
 
 
 def test_names_a_vm_in_nobody_s_inventory(fleet, evidence, figures):
     event_id = events.plan(fleet, "Reboot", "web-0", "vm-of-others", group="web", notice=60)
-    roll = controller.run("stranger")
-    assert roll.code != 0
-    assert "vm-of-others" in roll.output
+    run = controller.run("stranger")
+    assert run.code != 0
+    assert "vm-of-others" in run.output
     assert (evidence.approvals(), evidence.boots("web-0"), left_drained(fleet)) == ([], 1, [])
     started, over = (evidence.change(event_id, change) for change in ("started", "finished"))
     (span,) = evidence.out_of_service()
@@ -71,7 +71,7 @@ def test_names_a_vm_in_nobody_s_inventory(fleet, evidence, figures):
     figures.add(
         "names a VM in nobody's inventory",
         f"drained {started - span.begin:.0f} s before it started by itself, 0 approvals, restored, "
-        f"exit code {roll.code}; {answers}",
+        f"exit code {run.code}; {answers}",
     )
 
 
@@ -88,8 +88,8 @@ IN_A_HURRY = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}
 )
 def test_drained_before_it_is_gone(fleet, evidence, figures, kind, notice, arguments, variables):
     event_id = events.plan(fleet, kind, "web-1", notice=notice)
-    roll = controller.run(kind.lower(), *arguments, **variables)
-    assert roll.code == 0, roll.output
+    run = controller.run(kind.lower(), *arguments, **variables)
+    assert run.code == 0, run.output
     published, started = (evidence.change(event_id, change) for change in ("created", "started"))
     (span,) = evidence.out_of_service()
     assert span.host == "web-1"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts that watch their own events: with no controller at all, many of them at once, and beside a roll."""
+"""Hosts that watch their own events: with no controller at all, many of them at once, and beside a run."""
 
 from __future__ import annotations
 
@@ -133,20 +133,20 @@ def test_five_watchers_on_one_document_go_one_after_the_other(machines, figures)
     )
 
 
-def test_a_roll_and_watchers_at_the_same_time(machines, figures):
+def test_a_run_and_watchers_at_the_same_time(machines, figures):
     fleet = machines
     watchers.install(fleet, *sorted(ALL), watch_reflex=DRAIN_AND_APPROVE)
     evidence = Evidence(fleet)
     events.plan_all_domains(fleet, notice=900, impact_seconds=2)
-    roll = controller.run("beside-watchers", drain_steps=watchers.STEPS)
+    run = controller.run("beside-watchers", drain_steps=watchers.STEPS)
     wait_until(lambda: all_is_over(fleet), "all are back in service", 600, 0.5)
     answers = evidence.answers()
-    evidence.keep("a-roll-and-watchers")
-    assert roll.code == 0, roll.output
+    evidence.keep("a-run-and-watchers")
+    assert run.code == 0, run.output
     assert answers.failed == []
     assert evidence.two_domains_at_once() == []
     assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
     figures.add(
-        "a roll and six watchers",
+        "a run and six watchers",
         f"{answers}; two domains down together: never; approvals: {len(evidence.approvals())}",
     )

@@ -13,7 +13,7 @@ import pytest
 from helpers import ROOT
 from helpers.ansible_run import run
 from helpers.awx_double.server import AwxDouble
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.other_collections import collections_path
 
 PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
@@ -164,7 +164,7 @@ LONG_LEASE = ("-e", "__maintenance_lease_seconds=900")
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=2) as built:
+    with RunFleet(tmp_path, hosts=3, domains=2) as built:
         for host in built.domain_of:
             built.host_vars[host] = {
                 "maintenance_delivery_group": "web",
@@ -175,7 +175,7 @@ def fleet(tmp_path):
 
 def test_a_job_without_a_word_ends_and_touches_nothing(fleet):
     fleet.event_per_domain()
-    done = fleet.roll("-e", "maintenance_fan_out_id=nobody", "-e", "maintenance_fan_out_keepers=web-0,web-1,web-2")
+    done = fleet.run("-e", "maintenance_fan_out_id=nobody", "-e", "maintenance_fan_out_keepers=web-0,web-1,web-2")
     assert done.code == 2
     said = done.of("Begin only with the word of the job that fans out")["msg"]
     assert said.startswith("The job that fans out has left no word for nobody on web-0,web-1,web-2.")
@@ -218,7 +218,7 @@ def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, tmp_path):
 
 def test_the_workflow_is_launched_once_and_only_for_a_reason(tmp_path):
     asked = [{"variable": name, **QUESTION} for name in ("maintenance_hosts", "maintenance_max_at_once")]
-    with AwxDouble(PROJECT) as awx, RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with AwxDouble(PROJECT) as awx, RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         awx.store.add("organizations", {"name": "Second"})
         for organization in (1, awx.store.named("organizations", "Second")["id"]):
             awx.store.add(

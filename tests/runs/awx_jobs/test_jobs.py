@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 import yaml
 from helpers import ROOT, ansible_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 
 # What AWX runs: a project, an inventory source, and job templates through ansible-runner.
 
@@ -55,7 +55,7 @@ class Job:
 class AwxProject:
     """A fork of the pattern's folder, with the hosts of a simulated fleet in it."""
 
-    def __init__(self, folder: Path, fleet: RollFleet) -> None:
+    def __init__(self, folder: Path, fleet: RunFleet) -> None:
         self.folder = folder
         self.fleet = fleet
         self.project = folder / "project"
@@ -167,7 +167,7 @@ def _sliced(imported: dict[str, Any], only: list[str] | None) -> dict[str, Any]:
 pytestmark = [pytest.mark.once, pytest.mark.rest]
 
 ANSWERS = {"maintenance_hosts": "all", "maintenance_max_at_once": "100%", "maintenance_drain_profile": "own"}
-ROLL = {**ANSWERS, "maintenance_plan_only": "no"}
+RUN = {**ANSWERS, "maintenance_plan_only": "no"}
 SCHEMA = json.loads((PATTERN.parents[2] / "docs" / "maintenance_run.schema.json").read_text())
 HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}"
 
@@ -176,7 +176,7 @@ HOSTILE = "{{ lookup('pipe', 'touch TRAP') }}{{ 7 * 191 }}"
 def fleet(tmp_path):
     folder = tmp_path / "fleet"
     folder.mkdir()
-    with RollFleet(folder, hosts=3, domains=2) as built:
+    with RunFleet(folder, hosts=3, domains=2) as built:
         yield built
 
 
@@ -198,7 +198,7 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
     assert collected.code == 0, collected.output
     assert "3 hosts: 0 with nothing planned, 3 with events, 0 unread" in collected.output
 
-    plan = awx.run("drain_then_approve.yml", "--check", **ROLL)
+    plan = awx.run("drain_then_approve.yml", "--check", **RUN)
     assert plan.code == 0, plan.output
     assert "Wave 2 of 2: update domain 1" in plan.output
     kept = plan.artifacts["maintenance_plan"]
@@ -238,7 +238,7 @@ def test_nobody_is_asked_where_there_is_nothing_to_do(awx):
     failed = awx.run("failed.yml", maintenance_failed_step="roll")
     assert failed.status == "failed"
     assert "The node roll of this workflow failed. Its output says why." in " ".join(failed.output.split())
-    plan = awx.run("drain_then_approve.yml", **{**ROLL, "maintenance_plan_only": "yes"})
+    plan = awx.run("drain_then_approve.yml", **{**RUN, "maintenance_plan_only": "yes"})
     assert plan.code == 0, plan.output
     assert plan.artifacts["maintenance_plan"]["to_do"] is False
     gate = awx.run("gate.yml")
@@ -250,7 +250,7 @@ def test_a_slice_is_refused_and_a_limit_that_cuts_an_event_is_told(awx, fleet):
     fleet.event_per_domain()
     awx.sync_inventory()
     awx.in_workflow = {"awx_workflow_job_id": 9, "awx_workflow_job_name": "Azure maintenance: drain then approve"}
-    sliced = awx.run("drain_then_approve.yml", only=["web-0"], **ROLL)
+    sliced = awx.run("drain_then_approve.yml", only=["web-0"], **RUN)
     assert sliced.status == "failed"
     said = " ".join(sliced.output.split())
     assert "Set job slicing to 1 and launch the template; do not relaunch this job." in said
@@ -258,7 +258,7 @@ def test_a_slice_is_refused_and_a_limit_that_cuts_an_event_is_told(awx, fleet):
     assert fleet.notes() == []
 
     awx.in_workflow = {"awx_workflow_job_id": 9, "awx_workflow_job_name": "Azure maintenance: workflow"}
-    limited = awx.run("drain_then_approve.yml", "--check", "--limit", "web-0", **ROLL)
+    limited = awx.run("drain_then_approve.yml", "--check", "--limit", "web-0", **RUN)
     said = " ".join(limited.output.replace('"', "").replace(",\n", "\n").split())
     assert "It is not approved: it also names web-2 (in the inventory, but not in this run: web-2)" in said
     assert fleet.notes() == []
@@ -269,25 +269,25 @@ def test_the_whole_workflow(awx, fleet):
     awx.sync_inventory()
     for playbook, cmdline, answers in (
         ("collect.yml", (), {"maintenance_hosts": "all"}),
-        ("drain_then_approve.yml", ("--check",), ROLL),
+        ("drain_then_approve.yml", ("--check",), RUN),
         ("gate.yml", (), {}),
     ):
         job = awx.run(playbook, *cmdline, **answers)
         assert job.code == 0, job.output
-    roll = awx.run("drain_then_approve.yml", **ROLL)
-    assert (roll.status, roll.code) == ("successful", 0), roll.output
+    run = awx.run("drain_then_approve.yml", **RUN)
+    assert (run.status, run.code) == ("successful", 0), run.output
     assert sorted(fleet.approvals()) == ["E0", "E1"]
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
     fleet.assert_one_domain_at_a_time()
     fleet.assert_restored_only_after_the_end()
     fleet.assert_back_to_normal()
-    run = roll.artifacts["maintenance_run"]
+    run = run.artifacts["maintenance_run"]
     assert run["ok"] is True
     jsonschema.validate(run, SCHEMA)
     assert {host: one["state"] for host, one in run["hosts"].items()} == dict.fromkeys(fleet.domain_of, "restored")
     # A later node works on it.
     report = awx.run("report.yml", maintenance_hosts="all")
     assert report.code == 0, report.output
-    again = awx.run("drain_then_approve.yml", **ROLL)
+    again = awx.run("drain_then_approve.yml", **RUN)
     assert again.code == 0, again.output
     assert len(fleet.approvals()) == 2

@@ -95,10 +95,10 @@ def test_everything_is_there(first, awx):
     assert injected["env"] == {"K8S_AUTH_KUBECONFIG": "{{ tower.filename }}"}
 
 
-def test_a_roll_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
+def test_a_run_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
     assert first.code == 0
-    roll = awx.store.named("job_templates", "Azure maintenance: drain then approve")
-    assert (roll["job_slice_count"], roll["allow_simultaneous"], roll["ask_job_slice_count_on_launch"]) == (
+    run = awx.store.named("job_templates", "Azure maintenance: drain then approve")
+    assert (run["job_slice_count"], run["allow_simultaneous"], run["ask_job_slice_count_on_launch"]) == (
         1,
         False,
         False,
@@ -107,14 +107,14 @@ def test_a_roll_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
     assert (group["job_slice_count"], group["ask_job_slice_count_on_launch"]) == (1, False)
     # Rolls of one group meet at the same file, whoever started them. Empty: an earlier version set another file.
     assert json.loads(group["extra_vars"]) == {}
-    assert "maintenance_lock_path" not in (roll["extra_vars"] or "")
-    assert awx.store.linked("job_templates", roll["name"], "credentials") == ["Azure VMs", "Cluster"]
+    assert "maintenance_lock_path" not in (run["extra_vars"] or "")
+    assert awx.store.linked("job_templates", run["name"], "credentials") == ["Azure VMs", "Cluster"]
 
 
 def test_the_survey_asks_for_hosts_limit_check_mode_and_drain_steps(first, awx):
     assert first.code == 0
-    roll = awx.store.named("job_templates", "Azure maintenance: drain then approve")
-    asked = {question["variable"]: question for question in roll["survey_spec"]["spec"]}
+    run = awx.store.named("job_templates", "Azure maintenance: drain then approve")
+    asked = {question["variable"]: question for question in run["survey_spec"]["spec"]}
     assert set(asked) == {
         "maintenance_hosts",
         "maintenance_max_at_once",
@@ -122,7 +122,7 @@ def test_the_survey_asks_for_hosts_limit_check_mode_and_drain_steps(first, awx):
         "maintenance_drain_profile",
     }
     assert asked["maintenance_drain_profile"]["choices"] == ["own", "none", "web"]
-    assert roll["survey_enabled"] is roll["ask_job_type_on_launch"] is True
+    assert run["survey_enabled"] is run["ask_job_type_on_launch"] is True
 
 
 def ways(store):
@@ -181,7 +181,7 @@ def test_required_answers_are_not_empty(first, awx):
     assert all(question["min"] >= 1 for question in questions), questions
 
 
-def test_the_schedule_looks_and_the_workflow_asks_and_rolls(first, awx):
+def test_the_schedule_looks_and_the_workflow_asks_and_runs(first, awx):
     """Where a job may ask AWX to launch something, there is no gate."""
     assert first.code == 0
     store = awx.store
@@ -192,11 +192,11 @@ def test_the_schedule_looks_and_the_workflow_asks_and_rolls(first, awx):
     assert store.linked("job_templates", look["name"], "credentials") == ["Azure VMs", "Cluster", "This AWX"]
     assert ways(store) == WITHOUT_GATE
     assert told_of(store) == {"collect", "drain then approve", "fan out", "look", "report", "roll one group"}
-    plan, roll = (store.named("workflow_job_template_nodes", name) for name in ("plan", "roll"))
+    plan, run = (store.named("workflow_job_template_nodes", name) for name in ("plan", "roll"))
     assert plan["job_type"] == "check"
-    assert "job_type" not in roll
+    assert "job_type" not in run
     templates = {
-        name: store.find("job_templates", node["unified_job_template"]) for name, node in (("p", plan), ("r", roll))
+        name: store.find("job_templates", node["unified_job_template"]) for name, node in (("p", plan), ("r", run))
     }
     assert templates["p"]["name"] == "Azure maintenance: drain then approve"
     assert templates["r"]["name"] == "Azure maintenance: fan out"
@@ -248,8 +248,8 @@ def simple(tmp_path_factory):
 
 def test_what_the_guide_shows_first_is_enough(simple):
     assert len(simple.list("job_templates")) == 5
-    roll = simple.named("workflow_job_template_nodes", "roll")
-    assert simple.find("job_templates", roll["unified_job_template"])["name"].endswith("drain then approve")
+    run = simple.named("workflow_job_template_nodes", "roll")
+    assert simple.find("job_templates", run["unified_job_template"])["name"].endswith("drain then approve")
     (credential,) = simple.list("credentials")
     assert credential["inputs"]["ssh_key_data"] == "a key that nobody has"
     (schedule,) = simple.list("schedules")

@@ -84,7 +84,7 @@ def test_to_its_end_and_again(tmp_path):
     # What Ansible keeps in the home folder aside, all is in the one folder.
     assert {path.relative_to(tmp_path).parts[0] for path in files(tmp_path)} <= {"demo", "home", "output"}
 
-    picture = tmp_path / "roll.svg"
+    picture = tmp_path / "run.svg"
     subprocess.run([sys.executable, DEMO / "picture.py", scratch / "maintenance-report.json", picture], check=True)
     drawn = ElementTree.parse(picture).getroot()
     words = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The examples of docs/drain-steps.md, docs/first-roll.md and docs/troubleshooting.md, with the paths of this test."""
+"""The examples of docs/drain-steps.md, docs/first-run.md and docs/troubleshooting.md, with the paths of this test."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def fleet(tmp_path, haproxy, units, listener):
             "http://localhost": listener.url,
             "ansible_become: true": "ansible_become: false",
         }
-        files, _commands = files_and_commands("first-roll.md")
+        files, _commands = files_and_commands("first-run.md")
         for name, text in files.items():
             for old, new in replacements.items():
                 text = text.replace(old, new)
@@ -160,8 +160,8 @@ def do(tmp_path, units, command):
 
 
 def test_the_guide(tmp_path, fleet, haproxy, units):
-    _files, commands = files_and_commands("first-roll.md")
-    read, look, roll = commands
+    _files, commands = files_and_commands("first-run.md")
+    read, look, run = commands
     event = fleet.add_event(type="Reboot", resources=["web-1"], dwell=1)
 
     done = do(tmp_path, units, read)
@@ -174,7 +174,7 @@ def test_the_guide(tmp_path, fleet, haproxy, units):
     assert units.calls() == []
     assert fleet.event(event["id"])["status"] == "Scheduled"
 
-    done = do(tmp_path, units, roll)
+    done = do(tmp_path, units, run)
     assert done.code == 0, done.output
     assert fleet.event(event["id"])["status"] == "Finished"
     assert units.calls() == ["stop nginx", "start nginx"]

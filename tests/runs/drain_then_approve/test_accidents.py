@@ -9,7 +9,7 @@ import json
 import time
 
 import pytest
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.network import unreachable_host
 
 pytestmark = pytest.mark.waits
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.waits
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=2) as built:
+    with RunFleet(tmp_path, hosts=3, domains=2) as built:
         yield built
 
 
@@ -35,30 +35,30 @@ def assert_as_if_nothing_had_happened(fleet):
 def test_killed_between_drain_and_approval(fleet):
     fleet.event_per_domain()
     fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-    fleet.roll_and_kill_when(fleet.was_sent)
+    fleet.run_and_kill_when(fleet.was_sent)
     assert sorted(fleet.drained_hosts()) == ["web-0", "web-2"]
     assert fleet.approvals() == []
     fleet.simulator.clear_faults()
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code == 0, run.output
     assert_as_if_nothing_had_happened(fleet)
 
 
 def test_killed_between_approval_and_restore(fleet):
     fleet.event_of_domain("0", dwell=600)
-    fleet.roll_and_kill_when(fleet.approvals)
+    fleet.run_and_kill_when(fleet.approvals)
     assert sorted(fleet.drained_hosts()) == ["web-0", "web-2"]
     fleet.simulator.finish("E0")
     fleet.event_of_domain("1")
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code == 0, run.output
     assert_as_if_nothing_had_happened(fleet)
 
 
 def test_killed_in_the_middle_of_a_drain(fleet):
     fleet.event_per_domain()
-    fleet.roll_and_kill_when(fleet.notes)
-    run = fleet.roll()
+    fleet.run_and_kill_when(fleet.notes)
+    run = fleet.run()
     assert run.code == 0, run.output
     assert sorted(fleet.approvals()) == ["E0", "E1"]
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
@@ -73,7 +73,7 @@ def test_a_task_of_a_step_that_reaches_nobody_is_not_done(fleet, tmp_path):
     tasks.write_text(json.dumps([{"ansible.builtin.command": "/bin/true", "delegate_to": "f5"}]))
     fleet.host_vars["web-0"]["drain_steps"] = [fleet.noted_step("web-0"), {"tasks": {"drain": str(tasks)}}]
     fleet.host_vars["f5"] = unreachable_host(tmp_path)
-    run = fleet.roll("-e", "maintenance_hosts=web*")
+    run = fleet.run("-e", "maintenance_hosts=web*")
     assert run.code != 0, run.output
     assert "E0" not in fleet.approvals(), run.output
 
@@ -84,7 +84,7 @@ def test_a_drain_that_fails(fleet):
         fleet.noted_step("web-2"),
         {"command": {"drain": "/bin/false"}},
     ]
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code == 2
     assert fleet.approvals() == []
     # The others of that event are restored, and no later wave has begun.
@@ -101,7 +101,7 @@ def test_a_drain_that_fails(fleet):
 def test_a_lost_host(fleet):
     fleet.event_per_domain()
     fleet.host_vars["web-2"].update(unreachable_host(fleet.folder))
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code != 0
     assert fleet.approvals() == []
     summary = fleet.summary(run)
@@ -114,7 +114,7 @@ def test_a_lost_host(fleet):
 
 def test_a_vm_in_nobody_s_inventory(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=300, dwell=1)
-    run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
+    run = fleet.run_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
     assert (run.code, fleet.approvals()) == (2, [])
     assert fleet.simulator.event("E0")["status"] == "Finished"
     assert (fleet.count("drain", "web-0"), fleet.count("restore", "web-0"), fleet.drained_hosts()) == (1, 1, [])
@@ -149,10 +149,10 @@ def test_two_runs_at_once(fleet):
     def second_run():
         if not fleet.approvals():
             return False
-        seen["second"] = fleet.roll("-e", "approve_wait_timeout=5")
+        seen["second"] = fleet.run("-e", "approve_wait_timeout=5")
         return True
 
-    fleet.roll_and_kill_when(second_run)
+    fleet.run_and_kill_when(second_run)
     assert seen["second"].code == 2
     assert fleet.approvals() == ["E0"]
     assert "Not run: the wave of web-1" in " ".join(seen["second"].output.split())
@@ -166,14 +166,14 @@ def test_another_run_has_the_lease(fleet):
     fleet.event_of_domain("0", notice=900)
     # However late it is killed, it can't get further than this.
     fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-    fleet.roll_and_kill_when(fleet.was_sent)
+    fleet.run_and_kill_when(fleet.was_sent)
     assert fleet.drained_hosts() == ["web-0", "web-2"]
     # First this: the command on the host outlives the controller for some seconds, and would send once it can.
     fleet.simulator.cancel("E0")
     fleet.simulator.clear_faults()
     fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
     give_the_lease_to_another_run(fleet)
-    run = fleet.roll("-e", "approve_wait_timeout=5")
+    run = fleet.run("-e", "approve_wait_timeout=5")
     assert run.code == 2, run.output
     assert fleet.count("restore", "web-0") == fleet.count("restore", "web-2") == 1
     assert fleet.drained_hosts() == []
@@ -185,7 +185,7 @@ def test_another_run_has_the_lease(fleet):
 def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
     fleet.simulator.add_event(id="P", type="Preempt", resources=["web-1"], notice=120, dwell=1)
     give_the_lease_to_another_run(fleet)
-    fleet.roll("-e", "approve_wait_timeout=5")
+    fleet.run("-e", "approve_wait_timeout=5")
     assert fleet.count("drain", "web-1") == 1
     assert fleet.count("restore", "web-1") == 0
     # To start it before its time still needs the lease.

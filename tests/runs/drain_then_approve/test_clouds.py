@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.kubernetes_double import Cluster, kubeconfig, served
 from helpers.other_collections import collections_path
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.rest
 @pytest.fixture
 def fleet(tmp_path):
     """A minute passes in a second: the first call takes 2 s, events show 3 s after it, VMs are away for 4 s."""
-    with RollFleet(tmp_path, hosts=3, domains=2, profile="azure", speed=60) as built:
+    with RunFleet(tmp_path, hosts=3, domains=2, profile="azure", speed=60) as built:
         yield built
 
 
@@ -26,14 +26,14 @@ def questions(fleet, vm):
     return [line for line in fleet.simulator.log() if line["vm"] == vm and line["path"].endswith("/scheduledevents")]
 
 
-def test_a_roll_with_a_slow_start_and_vms_that_go_away(fleet):
+def test_a_run_with_a_slow_start_and_vms_that_go_away(fleet):
     fleet.event_per_domain(notice=90000, dwell=420, impact_seconds=240)
-    first = fleet.roll("--check")
+    first = fleet.run("--check")
     assert first.code == 0, first.output
     # One has waited for its call, which switched the service on; others were answered with nothing and asked again.
     assert max(len(questions(fleet, vm)) for vm in fleet.domain_of) > 1
     fleet.simulator.advance(240)
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code == 0, run.output
     assert sorted(fleet.approvals()) == ["E0", "E1"]
     started = [change for change in fleet.simulator.changes() if change["change"] == "started"]
@@ -57,13 +57,13 @@ AUTO = ("-e", "maintenance_api_version=auto")
 
 @pytest.fixture
 def older(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2, api_versions=["2017-03-01", "2017-08-01"]) as built:
+    with RunFleet(tmp_path, hosts=2, domains=2, api_versions=["2017-03-01", "2017-08-01"]) as built:
         built.event_per_domain(notice=90000)
         yield built
 
 
-def test_a_whole_roll_in_a_cloud_that_lacks_the_newer_api_versions(older):
-    done = older.roll(*AUTO)
+def test_a_whole_run_in_a_cloud_that_lacks_the_newer_api_versions(older):
+    done = older.run(*AUTO)
     assert done.code == 0, done.output
     assert sorted(older.approvals()) == ["E0", "E1"]
     older.assert_nothing_approved_before_its_hosts_were_drained()
@@ -79,7 +79,7 @@ DRAINED = "maintenance.azure/drained"
 
 @pytest.fixture
 def with_nodes(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as built:
+    with RunFleet(tmp_path, hosts=2, domains=2) as built:
         for host in built.domain_of:
             step = {"node": "{{ inventory_hostname }}", "kubeconfig": f"{tmp_path}/kubeconfig", "timeout": 5}
             built.host_vars[host]["drain_steps"] = [{"kubernetes": step}]
@@ -94,8 +94,8 @@ def cluster(tmp_path):
         yield double
 
 
-def rolled(with_nodes):
-    return with_nodes.roll(ANSIBLE_COLLECTIONS_PATH=collections_path())
+def ran(with_nodes):
+    return with_nodes.run(ANSIBLE_COLLECTIONS_PATH=collections_path())
 
 
 def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
@@ -103,7 +103,7 @@ def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
     # Somebody stops the run when the node is drained, and the disk is gone.
     with_nodes.host_vars["web-0"]["drain_steps"].append({"command": {"drain": "/bin/false"}})
     with_nodes.host_vars["web-0"]["maintenance_on_failed_drain"] = "leave"
-    run = rolled(with_nodes)
+    run = ran(with_nodes)
     assert run.code == 2, run.output
     assert cluster.nodes["web-0"]["unschedulable"]
     assert cluster.labels["web-0"] == {DRAINED: "true"}
@@ -112,7 +112,7 @@ def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
     with_nodes.simulator.cancel("E0")
     del with_nodes.host_vars["web-0"]["drain_steps"][1]
 
-    run = rolled(with_nodes)
+    run = ran(with_nodes)
     assert run.code == 0, run.output
     assert not cluster.nodes["web-0"]["unschedulable"]
     assert (cluster.annotations["web-0"], cluster.labels["web-0"]) == ({}, {})
@@ -121,7 +121,7 @@ def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
 def test_who_needs_a_cluster_that_can_not_be_asked_is_not_drained(with_nodes, tmp_path):
     (tmp_path / "kubeconfig").write_text(kubeconfig("http://127.0.0.1:9"))
     with_nodes.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=900)
-    run = rolled(with_nodes)
+    run = ran(with_nodes)
     assert run.code == 2
     assert "can't be asked for its records" in " ".join(run.output.split())
     assert (with_nodes.approvals(), with_nodes.drained_hosts()) == ([], [])
@@ -130,7 +130,7 @@ def test_who_needs_a_cluster_that_can_not_be_asked_is_not_drained(with_nodes, tm
 def test_a_node_that_is_drained_for_a_host_that_is_gone_is_told(with_nodes, cluster):
     cluster.labels["web-1"][DRAINED] = "true"
     cluster.annotations["web-1"][DRAINED] = json.dumps({"host": "old-7", "run_id": "r", "events": ["E"], "before": {}})
-    run = rolled(with_nodes)
+    run = ran(with_nodes)
     said = " ".join(run.output.split())
     assert "remembers that something is drained there for old-7" in said
     assert f"kubectl annotate node web-1 {DRAINED}-" in said

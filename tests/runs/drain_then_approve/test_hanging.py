@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers import transports
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.network import HangingHost
 
 pytestmark = pytest.mark.waits
@@ -42,7 +42,7 @@ def cases():
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=2, group_per_domain=True) as built:
+    with RunFleet(tmp_path, hosts=3, domains=2, group_per_domain=True) as built:
         yield built
 
 
@@ -58,11 +58,11 @@ def hanging(fleet, by="command", **known):
     return host
 
 
-def rolled(fleet, host, *more, **environment):
+def ran(fleet, host, *more, **environment):
     """Judge a run in which one host hangs: it is named, and the other group is served as ever."""
     times = {"drain_timeout": 20, "restore_timeout": 20, "maintenance_read_timeout": 15, "approve_wait_timeout": 300}
     arguments = [word for item in times.items() for word in ("-e", f"{item[0]}={item[1]}")]
-    run = fleet.roll(*arguments, *more, **environment)
+    run = fleet.run(*arguments, *more, **environment)
     assert host.hangs, run.output
     assert fleet.approvals().count("E1") == 1, run.output
     assert [fleet.count(word, "web-1") for word in ("drain", "restore")] == [1, 1], run.output
@@ -75,7 +75,7 @@ def rolled(fleet, host, *more, **environment):
 def test_a_host_that_hangs_stops_its_own_group_alone(fleet, point, by):
     fleet.event_per_domain()
     host = hanging(fleet, by, **POINTS[point])
-    run = rolled(fleet, host)
+    run = ran(fleet, host)
     name = POINTS[point].get("host", "web-0")
     assert f"{name} took a command and gave no answer" in " ".join(run.output.split()), run.output
 
@@ -94,7 +94,7 @@ def test_a_load_balancer_that_hangs_stops_those_alone_who_need_it(fleet, at):
         fleet.host_vars[f"lb-{number}"] = {"drain_records": str(fleet.folder / f"lb-{number}")}
     host = hanging(fleet, host="lb-0", at=at)
     limits = ("-e", "drain_timeout=60", "-e", "approve_wait_timeout=20")
-    run = rolled(fleet, host, "-e", "maintenance_hosts=web*", *limits)
+    run = ran(fleet, host, "-e", "maintenance_hosts=web*", *limits)
     assert "lb-0 took a command and gave no answer" in " ".join(run.output.split()), run.output
 
 
@@ -109,4 +109,4 @@ def test_a_task_of_the_user_that_hangs_ends_in_the_time_of_its_step(fleet, half)
     fleet.host_vars["web-0"]["drain_steps"] = [fleet.noted_step("web-0"), {"tasks": halves}]
     host = hanging(fleet, at=r"AnsiballZ_command\.py", after=RETURN if half == "restore" else "")
     # Without pipelining Ansible removes a folder of its own on the host when a task has ended.
-    rolled(fleet, host, "-e", "approve_wait_timeout=20", ANSIBLE_PIPELINING="0", PATH=os.environ["PATH"])
+    ran(fleet, host, "-e", "approve_wait_timeout=20", ANSIBLE_PIPELINING="0", PATH=os.environ["PATH"])

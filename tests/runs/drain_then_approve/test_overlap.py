@@ -9,14 +9,14 @@ import json
 
 import pytest
 from helpers import ansible_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 
 pytestmark = pytest.mark.waits
 
 
 @pytest.fixture
 def pair(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as built:
+    with RunFleet(tmp_path, hosts=2, domains=2) as built:
         yield built
 
 
@@ -27,7 +27,7 @@ def reboot(fleet, number, **more):
 def test_two_events_of_one_host_are_approved_one_after_the_other(pair):
     pair.simulator.add_event(id="A", type="Redeploy", resources=["web-0"], dwell=2, notice=900)
     pair.simulator.add_event(id="B", type="Reboot", resources=["web-0"], dwell=1, notice=1000)
-    run = pair.roll()
+    run = pair.run()
     assert run.code == 0, run.output
     assert pair.approvals() == ["A", "B"]
     over = {line["event"]: line["time"] for line in pair.simulator.changes() if line["change"] == "finished"}
@@ -41,10 +41,10 @@ def test_two_events_of_one_host_are_approved_one_after_the_other(pair):
 def test_killed_right_after_its_approval(pair):
     """The event still shows Scheduled. Whoever comes next must not bring the host back, to be rebooted in service."""
     pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=5000, dwell=1, approval_delay=20)
-    pair.roll_and_kill_when(pair.approvals)
+    pair.run_and_kill_when(pair.approvals)
     assert pair.drained_hosts() == ["web-0"]
     reboot(pair, 1, notice=900)
-    run = pair.roll()
+    run = pair.run()
     assert run.code == 0, run.output
     pair.assert_one_domain_at_a_time()
     pair.assert_restored_only_after_the_end()
@@ -57,7 +57,7 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(pair):
     pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=600, notice=1)
     pair.simulator.wait_for("E0", "Started")
     reboot(pair, 1)
-    run = pair.roll("-e", "maintenance_hosts=web-1", "-e", "approve_wait_timeout=5")
+    run = pair.run("-e", "maintenance_hosts=web-1", "-e", "approve_wait_timeout=5")
     assert pair.approvals() == []
     assert pair.notes() == []
     assert run.code != 0
@@ -97,6 +97,6 @@ def test_a_journal_that_is_gone_is_told(pair):
     lose = f"(until {approved}; do sleep 0.2; done; sleep 3; rm -f {journal}) > /dev/null 2>&1 &"
     pair.host_vars["web-0"]["drain_steps"] = [pair.noted_step("web-0"), {"command": {"drain": ["sh", "-c", lose]}}]
     pair.simulator.add_event(id="E0", type="Redeploy", resources=["web-0"], dwell=8)
-    run = pair.roll()
+    run = pair.run()
     assert pair.approvals() == ["E0"]
     assert "web-0: Its journal is gone" in " ".join(run.output.split())

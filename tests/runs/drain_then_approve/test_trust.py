@@ -12,7 +12,7 @@ import json
 import time
 
 import pytest
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.network import unreachable_host
 from helpers.simulator_process import Simulator
 
@@ -24,7 +24,7 @@ EVERYBODY = ["web-0", "web-1", "web-2", "web-3"]
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path) as built:
+    with RunFleet(tmp_path) as built:
         yield built
 
 
@@ -38,7 +38,7 @@ def told(run):
 class Liar:
     """Gives one host of the fleet a metadata service that says that it is another VM, and shows invented events."""
 
-    def __init__(self, fleet: RollFleet, host: str, claims: str, **group) -> None:
+    def __init__(self, fleet: RunFleet, host: str, claims: str, **group) -> None:
         self.fleet, self.host = fleet, host
         where = fleet.simulator.azure_variables("web-0")
         self.simulator = Simulator(
@@ -67,7 +67,7 @@ def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     with liar as lies:
         lies.add_event(id="LIE", type="Reboot", resources=EVERYBODY, group="lies", description=JINJA_HEADER)
         fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
-        run = fleet.roll()
+        run = fleet.run()
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
     assert run.code == 0, run.output
@@ -84,7 +84,7 @@ def test_a_host_that_names_itself_and_everybody_is_alone_with_it(fleet):
     liar = Liar(fleet, "other-0", "other-0")
     with liar as lies:
         lies.add_event(id="LIE", type="Reboot", resources=["other-0", *EVERYBODY], group="lies", notice=300, dwell=1)
-        run = fleet.roll_and_when(lambda: fleet.is_drained_and_waits("other-0", lies), lambda: lies.start("LIE"))
+        run = fleet.run_and_when(lambda: fleet.is_drained_and_waits("other-0", lies), lambda: lies.start("LIE"))
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
     assert run.code == 2
@@ -102,7 +102,7 @@ def test_a_host_that_claims_to_be_a_vm_of_the_fleet(fleet):
     liar = Liar(fleet, "other-0", "web-3")
     with liar as lies:
         lies.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], group="lies", notice=300, dwell=1)
-        run = fleet.roll_and_when(
+        run = fleet.run_and_when(
             lambda: fleet.is_drained_and_waits("web-0"), lambda: (fleet.simulator.start("E0"), lies.start("E0"))
         )
         assert liar.was_asked()
@@ -119,7 +119,7 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     with Liar(fleet, "other-0", "web-3") as lies:
         lies.add_event(id="E0", type="Freeze", duration=1, resources=["web-0", "web-3"], group="lies", notice=600)
-        run = fleet.roll()
+        run = fleet.run()
     # The event was taken care of; that somebody claims to be web-3 is for a person to look at.
     assert run.code == 2
     assert fleet.approvals() == ["E0"]
@@ -159,7 +159,7 @@ def marked_journal(*marks):
 @pytest.mark.rest
 def test_notes_that_one_lock_host_invents_about_hosts_that_can_be_read_hold_up_nobody(tmp_path):
     """Three sets share the lease of hosts without a declared group, and web-0 keeps it, too."""
-    with RollFleet(tmp_path, group_per_domain=True) as fleet:
+    with RunFleet(tmp_path, group_per_domain=True) as fleet:
         for known in fleet.host_vars.values():
             del known["maintenance_delivery_group"]
         fleet.event_of_domain("1", notice=3600)
@@ -167,7 +167,7 @@ def test_notes_that_one_lock_host_invents_about_hosts_that_can_be_read_hold_up_n
         marked = [{**note, "host": host, "mark": mark_of("E1", "web-1", "web-2")} for host in ("web-1", "web-2")]
         drained = [{**note, "host": host, "mark": None} for host in ("web-2", "web-3")]
         (tmp_path / "web-0.lock").write_text(json.dumps({"version": 2, "lease": None, "notes": [*marked, *drained]}))
-        run = fleet.roll()
+        run = fleet.run()
         assert (run.code, fleet.approvals()) == (0, ["E1"]), run.output
         assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
         fleet.assert_back_to_normal()
@@ -178,7 +178,7 @@ def test_a_mark_in_the_journal_of_a_host_drains_no_other_one(fleet):
     for number in (0, 1):
         fleet.simulator.add_event(id=f"E{number}", type="Reboot", resources=[f"web-{number}"], notice=3600, dwell=1)
     fleet.journal("web-2").write_text(json.dumps(marked_journal(mark_of("E0", "web-0"), mark_of("E1", "web-1"))))
-    run = fleet.roll()
+    run = fleet.run()
     assert (run.code, sorted(fleet.approvals())) == (0, ["E0", "E1"]), run.output
     fleet.assert_one_domain_at_a_time()
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
@@ -192,7 +192,7 @@ def test_what_another_host_makes_of_an_event_drains_nobody_past_the_rules(fleet)
     liar = Liar(fleet, "other-1", "other-1")
     with liar as lies:
         lies.add_event(id="E1", type="Preempt", resources=["web-1"], group="lies", notice=30)
-        run = fleet.roll("-e", "maintenance_overlap=proceed")
+        run = fleet.run("-e", "maintenance_overlap=proceed")
         assert liar.was_asked()
     assert (run.code, fleet.approvals()) == (0, ["E0", "E1"]), run.output
     fleet.assert_one_domain_at_a_time()
@@ -201,8 +201,8 @@ def test_what_another_host_makes_of_an_event_drains_nobody_past_the_rules(fleet)
 
 @pytest.mark.rest
 def test_a_mark_for_an_event_that_nobody_shows_holds_up_nobody(tmp_path):
-    with RollFleet(tmp_path, hosts=2, single_vms=True) as fleet:
+    with RunFleet(tmp_path, hosts=2, single_vms=True) as fleet:
         fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=3600, dwell=1)
         fleet.journal("web-1").write_text(json.dumps(marked_journal(mark_of("GHOST", "ghost", "web-0"))))
-        run = fleet.roll()
+        run = fleet.run()
         assert (run.code, fleet.approvals()) == (0, ["E0"]), run.output

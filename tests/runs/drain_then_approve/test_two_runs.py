@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.leases import owner
 from helpers.waiting import PATIENCE
 
@@ -32,7 +32,7 @@ def boot_id():
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=2) as built:
+    with RunFleet(tmp_path, hosts=3, domains=2) as built:
         yield built
 
 
@@ -90,7 +90,7 @@ def test_a_lock_host_that_refuses_for_ever_holds_the_run_up_for_90_seconds_and_i
     reboot(fleet, 0, notice=1000)
     lease = {"version": 2, "lease": {**THEIRS, "boot_id": boot_id(), "counted_from": 0, "seconds": 10**9}, "notes": []}
     (fleet.folder / "web-2.lock").write_text(json.dumps(lease))
-    run = fleet.roll()
+    run = fleet.run()
     said = " ".join(run.output.split())
     assert run.code == 0, run.output
     assert run.seconds > 90
@@ -105,12 +105,12 @@ def test_a_lock_host_that_refuses_for_ever_holds_the_run_up_for_90_seconds_and_i
 def test_nothing_of_a_run_outlives_it_in_a_fact_cache(fleet):
     reboot(fleet, 0)
     cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(fleet.folder / "facts")}
-    first = fleet.roll(**cache)
+    first = fleet.run(**cache)
     assert first.code == 0, first.output
     reboot(fleet, 1)
-    second = fleet.roll(**cache)
+    second = fleet.run(**cache)
     assert second.code == 0, second.output
     assert fleet.approvals() == ["E0", "E1"]
     assert set(fleet.summary(second)["events"]) == {"E1"}
     kept = "".join(path.read_text() for path in (fleet.folder / "facts").glob("*") if path.is_file())
-    assert "maintenance_roll" not in kept
+    assert "maintenance_run_state" not in kept

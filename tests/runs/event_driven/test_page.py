@@ -15,7 +15,7 @@ import sys
 import pytest
 import yaml
 from helpers import ROOT
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.galaxy_double import galaxy
 from helpers.network import free_port
 from helpers.readme_page import User, commands_with
@@ -103,11 +103,11 @@ class Reader:
 
 
 def test_the_page_from_top_to_bottom(tmp_path):
-    make, install, collection, secret, state, watch, roll, awx = COMMANDS
+    make, install, collection, secret, state, watch, run, awx = COMMANDS
     packager = User(tmp_path / "clone")
     packager.type(commands_with("ansible-galaxy collection build")[0])
     (tarball,) = packager.folder.glob("*.tar.gz")
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet, galaxy(tarball) as server:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet, galaxy(tarball) as server:
         port = free_port()
         reader = Reader(tmp_path, fleet, port, ANSIBLE_GALAXY_SERVER=f"{server}/api/")
         reader.types(make)
@@ -123,7 +123,7 @@ def test_the_page_from_top_to_bottom(tmp_path):
         try:
             with (tmp_path / "eda.yml").open("a") as more:
                 more.write(f"maintenance_port: {port}\n")
-            started.append(reader.starts(roll))
+            started.append(reader.starts(run))
             for host in fleet.domain_of:
                 at = tmp_path / f"machine-{host}"
                 started.append(reader.starts(f"{at / 'lib' / 'watch'} --config {at / 'watch.json'}"))

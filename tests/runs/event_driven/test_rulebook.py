@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a notice to a roll, by the real ansible-rulebook: nobody starts anything."""
+"""From a notice to a run, by the real ansible-rulebook: nobody starts anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import yaml
 from helpers import ROOT
 from helpers.event_source import Watchers, event, status
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.host_services import listener
 from helpers.rulebook import Rulebook, RulebookController, what_is_missing
 from helpers.waiting import wait_until
@@ -66,7 +66,7 @@ def all_over(fleet):
 
 
 def test_an_event_of_a_watched_and_an_unwatched_host_goes_through(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=3, domains=2) as fleet:
         with_marks(fleet, ["web-0"])
         with (
             Rulebook(tmp_path, fleet.inventory(), {"maintenance_secret": "s"}) as rulebook,
@@ -84,7 +84,7 @@ def test_an_event_of_a_watched_and_an_unwatched_host_goes_through(tmp_path):
 
 def test_groups_go_side_by_side(tmp_path):
     """The run of one group is at a step that takes its time; that of the other, on all hosts too, is done meanwhile."""
-    with RollFleet(tmp_path, hosts=2, domains=2, single_vms=True) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2, single_vms=True) as fleet:
         with_marks(fleet, fleet.domain_of)
         for host in fleet.domain_of:
             fleet.host_vars[host]["maintenance_delivery_group"] = f"set-of-{host}"
@@ -111,9 +111,9 @@ def test_groups_go_side_by_side(tmp_path):
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_killed_in_mid_roll_and_started_again(tmp_path, alone):
+def test_killed_in_mid_run_and_started_again(tmp_path, alone):
     """With its run, or without: then the run goes on, and the next finds out."""
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         with_marks(fleet, fleet.domain_of)
         given = {"maintenance_secret": "s", "maintenance_remind": 5, "maintenance_state_file": str(tmp_path / "kept")}
         with (
@@ -136,7 +136,7 @@ def test_killed_in_mid_roll_and_started_again(tmp_path, alone):
 
 
 def test_a_run_that_fails_is_tried_again_and_told_and_so_is_a_watcher_that_is_silent(tmp_path, listener):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         broken = tmp_path / "broken"
         broken.touch()
         fleet.host_vars["web-0"]["drain_steps"] = [
@@ -170,7 +170,7 @@ def test_what_a_vm_says_is_no_template(tmp_path, listener):
     """Neither for ansible-rulebook nor for the playbook that gets the event as an extra variable."""
     proof = tmp_path / "proof"
     text = "{{ lookup('pipe', 'touch " + str(proof) + "') }}"
-    with RollFleet(tmp_path, hosts=1, domains=1) as fleet:
+    with RunFleet(tmp_path, hosts=1, domains=1) as fleet:
         given = {
             "maintenance_secret": "s",
             "maintenance_remind": 1,
@@ -187,7 +187,7 @@ def test_what_a_vm_says_is_no_template(tmp_path, listener):
 
 def test_awx_gets_a_job_with_all_hosts_and_nothing_that_a_vm_said(tmp_path, listener):
     template = "Azure maintenance: drain then approve"
-    with RulebookController(template) as controller, RollFleet(tmp_path, hosts=1, domains=1) as fleet:
+    with RulebookController(template) as controller, RunFleet(tmp_path, hosts=1, domains=1) as fleet:
         options = ("--controller-url", controller.url, "--controller-token", "t")
         book = "maintenance.azure.drain_then_approve_awx"
         given = {
@@ -242,7 +242,7 @@ def test_behind_an_event_stream_a_group_gets_one_job_for_all_its_notices(tmp_pat
     book["sources"] = [{"eda.builtin.generic": {"payload": events, "event_delay": 0.2, "shutdown_after": 280}}]
     path = tmp_path / "book.yml"
     path.write_text(yaml.safe_dump([book]))
-    with RulebookController(template) as controller, RollFleet(tmp_path, hosts=1, domains=1) as fleet:
+    with RulebookController(template) as controller, RunFleet(tmp_path, hosts=1, domains=1) as fleet:
         controller.may_end.set()
         options = ("--controller-url", controller.url, "--controller-token", "t")
         with Rulebook(tmp_path, fleet.inventory(), {}, str(path), options, **QUICK_POLLS) as rulebook:

@@ -215,7 +215,7 @@ def posts(fleet):
     return [line["approved"] for line in fleet.simulator.log() if line["method"] == "POST" and line["status"] == 200]
 
 
-def test_a_whole_roll_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
+def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
     look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
     tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), look, RESTORE, {**AGAIN, "name": "Last"}]
     run = run_all(fleet, *tasks)

@@ -124,7 +124,7 @@ def foreign(folder, seconds, group="", notes=(), keepers=KEEPERS):
 
 
 def ask(deed, **options):
-    """One task for one keeper, as the roll does it."""
+    """One task for one keeper, as the run does it."""
     name = options.pop("name", deed)
     path = options.pop("path", "{{ maintenance_lock_path }}")
     return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
@@ -351,7 +351,7 @@ def test_the_module_by_itself(tmp_path):
 
 @pytest.mark.rest
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
-    """Also where the host can't be reached: a batch of the roll may have hosts that are down."""
+    """Also where the host can't be reached: a batch of the run may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")
     task = {"name": "Nothing", MODULE: {"do": "nothing", "path": str(paths(tmp_path)["web-1"])}}
     done = play(tmp_path, hosts, task)

@@ -11,7 +11,7 @@ import shlex
 
 import pytest
 from helpers.ansible_run import inventory, play, run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 
 RESTORE = {"ansible.builtin.include_role": {"name": "maintenance.azure.restore"}}
 DRAIN = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
@@ -66,11 +66,11 @@ def lies(folder, listener_url):
 @pytest.mark.rest
 def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listener):
     found = lies(tmp_path, listener.url)
-    with RollFleet(tmp_path, hosts=2) as fleet:
+    with RunFleet(tmp_path, hosts=2) as fleet:
         journal = fleet.journal("web-0")
         journal.write_text(json.dumps(journal_with(*found.values())))
         journal.chmod(0o600)
-        told = fleet.roll()
+        told = fleet.run()
         assert not (tmp_path / "trap").exists(), told.output
         assert listener.bodies == []
         assert told.code != 0
@@ -83,7 +83,7 @@ def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listen
         words = re.search(r"ansible web-0 -m maintenance.azure.drain_journal -a '[^']*'", _one_line(told)).group()
         forgotten = run(tmp_path, [*shlex.split(words), "-i", str(fleet.inventory())])
         assert forgotten.code == 0, forgotten.output
-        again = fleet.roll()
+        again = fleet.run()
         assert again.code == 0, again.output
         assert fleet.drained_hosts() == []
 

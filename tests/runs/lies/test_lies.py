@@ -11,7 +11,7 @@ import re
 import pytest
 from helpers import transports as ways
 from helpers.ansible_run import inventory, play, run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.lying_host import LyingHost
 from helpers.simulator_process import Simulator
 
@@ -178,9 +178,9 @@ def test_an_answer_of_another_shape_is_a_clear_failure(tmp_path, simulator, text
         assert "Traceback" not in json.dumps(result)
 
 
-def roll_with_a_liar(tmp_path, book, *arguments, modules_only=False, **lies):
+def run_with_a_liar(tmp_path, book, *arguments, modules_only=False, **lies):
     trap = tmp_path / "trap"
-    with RollFleet(tmp_path, hosts=3) as fleet:
+    with RunFleet(tmp_path, hosts=3) as fleet:
         liar = LyingHost(tmp_path / "liar")
         fleet.host_vars["web-0"].update(liar.host_vars)
         fleet.event_per_domain()
@@ -200,7 +200,7 @@ def roll_with_a_liar(tmp_path, book, *arguments, modules_only=False, **lies):
     ],
 )
 def test_every_playbook(tmp_path, book):
-    fleet, told, _again, liar, trap = roll_with_a_liar(tmp_path, book, *(("-e", "approve_wait_timeout=20"),)[0])
+    fleet, told, _again, liar, trap = run_with_a_liar(tmp_path, book, *(("-e", "approve_wait_timeout=20"),)[0])
     assert len(liar.told()) >= 1
     assert not trap.exists(), told.output
     assert not [line for line in told.results if line["host"] == "victim"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from helpers.ansible_run import play
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.network import unreachable_host
 
 BOTH = ["web-0", "web-1"]
@@ -16,7 +16,7 @@ BOTH = ["web-0", "web-1"]
 @pytest.fixture
 def fleet(tmp_path):
     """Two VMs that one event names; a stand-in for web-1 has the metadata of web-1, by whatever means."""
-    with RollFleet(tmp_path, hosts=2, domains=1) as built:
+    with RunFleet(tmp_path, hosts=2, domains=1) as built:
         built.simulator.add_event(id="E0", type="Reboot", resources=BOTH, notice=9000, dwell=1)
         yield built
 
@@ -50,7 +50,7 @@ def stand_in(fleet):
 def test_no_event_is_approved_on_the_word_of_a_stand_in(fleet, case):
     """I1."""
     said, arguments = case(fleet)
-    run = fleet.roll("-e", "approve_wait_timeout=3", *arguments)
+    run = fleet.run("-e", "approve_wait_timeout=3", *arguments)
     told = " ".join(" ".join(str(line["result"].get("msg", "")) for line in run.results).split())
     assert said in told.replace("', '", " ").replace('", "', " "), run.output
     assert run.code != 0, run.output

@@ -159,7 +159,7 @@ def test_an_option_that_no_action_has(tmp_path):
     names = sorted(path.stem for path in folder.glob("*.py"))
     tasks = [{"name": name, f"maintenance.azure.{name}": {"colour": "red"}, "ignore_errors": True} for name in names]
     done = play(tmp_path, inventory(tmp_path, {"a": {}}), *tasks, module_defaults={})
-    # Those of a roll take what they need from its variables, of which there are none here.
+    # Those of a run take what they need from its variables, of which there are none here.
     for name in names:
         if not name.startswith("_"):
             assert done.of(name)["outcome"] == "failed"

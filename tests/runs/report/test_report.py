@@ -9,7 +9,7 @@ import json
 
 import pytest
 from helpers import ansible_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.simulator_process import Simulator
 
 HOSTILE = "</script><script>alert(1)</script>{{ lookup('pipe', 'touch TRAP') }}<b>'\"&"
@@ -62,11 +62,11 @@ def test_what_is_read_now(tmp_path, simulator):
 
 @pytest.mark.rest
 def test_the_last_run(tmp_path):
-    """Both ways that a report gets to know it: the file that a roll writes, and the variable that AWX hands on."""
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    """Both ways that a report gets to know it: the file that a run writes, and the variable that AWX hands on."""
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_per_domain()
         kept = tmp_path / "run.json"
-        run = fleet.roll("-e", f"maintenance_run_file={kept}")
+        run = fleet.run("-e", f"maintenance_run_file={kept}")
         assert run.code == 0, run.output
         summary = fleet.summary(run)
         assert json.loads(kept.read_text()) == summary

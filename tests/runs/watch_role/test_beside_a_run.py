@@ -12,7 +12,7 @@ import socket
 
 import pytest
 from helpers import ansible_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.waiting import wait_until
 from helpers.watcher_process import Watcher
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.waits
 
 
 def test_a_run_leaves_its_mark_on_every_host_and_its_deeds_in_the_record(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         for host in fleet.domain_of:
             (tmp_path / f"watch-{host}").mkdir()
             fleet.host_vars[host]["watch_status_file"] = str(tmp_path / f"watch-{host}" / "status.json")
@@ -28,7 +28,7 @@ def test_a_run_leaves_its_mark_on_every_host_and_its_deeds_in_the_record(tmp_pat
             fleet.host_vars[host]["watch_audit_file"] = str(tmp_path / f"log-{host}" / "audit.jsonl")
         (tmp_path / "log-web-0").mkdir()
         fleet.event_of_domain("0")
-        ended = fleet.roll()
+        ended = fleet.run()
         assert ended.code == 0, ended.output
         report = fleet_report(fleet, tmp_path)
         marks = [json.loads((tmp_path / f"watch-{host}" / "run.json").read_text()) for host in fleet.domain_of]
@@ -71,7 +71,7 @@ def fleet_report(fleet, folder):
 
 
 def test_a_run_takes_over_what_a_reflex_has_drained(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_of_domain("0", notice=9000)
         steps = [{"number": 1, "kind": "command", "arguments": fleet.noted_step("web-0")["command"]}]
         watcher = Watcher(
@@ -85,7 +85,7 @@ def test_a_run_takes_over_what_a_reflex_has_drained(tmp_path):
             # One that has only just begun to watch can't know what went before, and waits for half a minute.
             wait_until(lambda: fleet.count("drain", "web-0"))
             fleet.host_vars["web-0"]["watch_status_file"] = str(watcher.status_file)
-            ended = fleet.roll()
+            ended = fleet.run()
         finally:
             watcher.kill()
             for pid in watcher.reflex_pids():

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 from helpers import ansible_run, check_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.network import http_server
 from helpers.simulator_process import Simulator, ask
 from helpers.windows_host import SETTINGS, WindowsHost, with_ansible_windows
@@ -118,10 +118,10 @@ def test_check_says_what_is_ready_and_what_is_not(tmp_path, inventory, simulator
 
 
 # Besides the wait for the event.
-CALLS_OF_A_ROLL = 20
+CALLS_OF_A_RUN = 20
 
 
-class MixedFleet(RollFleet):
+class MixedFleet(RunFleet):
     """web-0 and web-1 are Linux hosts, web-2 and web-3 Windows hosts; web-0 and web-3 are of one domain."""
 
     WINDOWS = ("web-2", "web-3")
@@ -187,12 +187,12 @@ def restless(fleet):
 
 def test_a_mixed_fleet(fleet, restless):
     fleet.event_per_domain()
-    plan = fleet.roll("--check")
+    plan = fleet.run("--check")
     assert plan.code == 0, plan.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
     for host in fleet.windows.values():
         host.machine.forget_calls()
-    run = fleet.roll()
+    run = fleet.run()
     assert_all_went_well(fleet, run)
     assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
     assert all(fleet.count(word, host) == 1 for word in ("drain", "restore") for host in fleet.domain_of)
@@ -202,7 +202,7 @@ def test_a_mixed_fleet(fleet, restless):
     # The lease is kept by the Linux hosts first, and by one Windows host.
     keeper = fleet.windows["web-3"]
     assert keeper.text(keeper.file("run.lock")) is None
-    assert len(keeper.calls()) <= CALLS_OF_A_ROLL, keeper.calls()
+    assert len(keeper.calls()) <= CALLS_OF_A_RUN, keeper.calls()
     # Look, compare, mark and send; and then mark and send what that look has shown.
     marks = ["replace", "replace"]
     assert approving_calls(restless) == [["boot", "send", *marks, "send"], ["boot", *marks, "send"]]
@@ -210,9 +210,9 @@ def test_a_mixed_fleet(fleet, restless):
 
 def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
     fleet.event_of_domain("0")
-    fleet.roll_and_kill_when(lambda: fleet.count("drain", "web-3") == 1)
+    fleet.run_and_kill_when(lambda: fleet.count("drain", "web-3") == 1)
     assert fleet.journal("web-3").exists()
-    run = fleet.roll()
+    run = fleet.run()
     assert_all_went_well(fleet, run)
     assert fleet.approvals() == ["E0"]
 
@@ -220,8 +220,8 @@ def test_a_run_that_is_killed_while_a_windows_host_is_drained(fleet):
 def test_a_windows_host_that_lies_is_not_approved(fleet):
     fleet.event_of_domain("0")
     fleet.windows["web-3"].machine.has_trouble(lie={"results": [{"count": 7, "uptime": 1.0}] * 9})
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code != 0
     assert fleet.approvals() == []
     fleet.windows["web-3"].machine.has_trouble()
-    assert_all_went_well(fleet, fleet.roll())
+    assert_all_went_well(fleet, fleet.run())

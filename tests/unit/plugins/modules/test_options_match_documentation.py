@@ -34,7 +34,7 @@ FRAGMENTS = {
     "maintenance.azure._service.wait": ModuleDocFragment.WAIT,
     "maintenance.azure._fence": Fence.DOCUMENTATION,
     "maintenance.azure._fence.marks": Fence.MARKS,
-    "maintenance.azure._fence.roll": Fence.ROLL,
+    "maintenance.azure._fence.run": Fence.RUN,
 }
 KEYS = ("type", "elements", "default", "choices", "required")
 

@@ -168,7 +168,7 @@ def test_what_was_not_sent_is_not_waited_for():
     }
 
 
-# An approval in a roll: who sends was said before, all hosts are marked, and the host may refuse.
+# An approval in a run: who sends was said before, all hosts are marked, and the host may refuse.
 
 MARK = {"event": "A", "hosts": ["web", "db"], "at": 5.0}
 
@@ -205,7 +205,7 @@ def approver(folder, host, service, **more):
         "timeout": 30,
         "decided_on": reading(host),
         "first_sender": {"a": "web"},
-        "in_a_roll": True,
+        "in_a_run": True,
     }
     return Approver(**{**options, **more})
 

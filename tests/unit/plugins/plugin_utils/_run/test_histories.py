@@ -16,7 +16,7 @@ from helpers.run_world.truth import Broken
 from helpers.run_world.world import World
 from hypothesis import HealthCheck, given, settings
 
-# The histories that broke simpler rules, by their numbers in the model of a roll.
+# The histories that broke simpler rules, by their numbers in the model of a run.
 
 TWO = {"h0": "0", "h1": "1"}
 FOUR = {"h0": "0", "h1": "1", "h2": "0", "h3": "1"}
@@ -458,8 +458,8 @@ def test_an_event_that_azure_starts_by_itself_during_the_first_steps_of_another_
 
 # Random histories: I1, I2, I3 and I7 hold at every step, and every history ends.
 
-# More of them, for a run of its own: ROLL_HISTORIES=20000.
-COUNT = int(os.environ.get("ROLL_HISTORIES", "400"))
+# More of them, for a run of its own: RUN_HISTORIES=20000.
+COUNT = int(os.environ.get("RUN_HISTORIES", "400"))
 
 
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))

@@ -478,7 +478,7 @@ def test_a_host_that_is_still_out_keeps_its_note():
 
 # Which leases a batch needs, whom to ask for them, and what the lock hosts are told.
 
-ROLL = ROOT / "playbooks" / "run"
+RUN = ROOT / "playbooks" / "run"
 TOLD = answers()["set"]["web-0"]
 REFUSED = answers(held=False)["set"]["web-0"]
 
@@ -593,7 +593,7 @@ def test_a_lease_that_nobody_has_answered_for_is_not_held():
 @pytest.mark.parametrize("number", [0, 1, 3, 6, 7, 150])
 def test_every_lock_host_is_asked_once_and_nobody_has_an_empty_list(hosts, number):
     """Where `run_once` is a template, the result of a host with nothing to loop over replaces those of all hosts."""
-    (task,) = yaml.safe_load((ROLL / "tasks" / "lease.yml").read_text(encoding="utf-8"))
+    (task,) = yaml.safe_load((RUN / "tasks" / "lease.yml").read_text(encoding="utf-8"))
     names = [f"web-{index}" for index in range(hosts)]
     known = {"__calls": [f"call {index}" for index in range(number)], "ansible_play_batch": names}
     known["__few"] = resolved(task["vars"]["__few"], known)
@@ -611,7 +611,7 @@ def test_every_lock_host_is_asked_once_and_nobody_has_an_empty_list(hosts, numbe
 @pytest.mark.parametrize("hosts", [1, 3, 12])
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 40])
 def test_every_host_outside_of_a_batch_is_read_once(hosts, number):
-    (task, _decision) = yaml.safe_load((ROLL / "tasks" / "read_others.yml").read_text(encoding="utf-8"))
+    (task, _decision) = yaml.safe_load((RUN / "tasks" / "read_others.yml").read_text(encoding="utf-8"))
     names = [f"web-{index}" for index in range(hosts)]
     known = {"__decided": {"others": [f"other-{index}" for index in range(number)]}, "ansible_play_batch": names}
     read = [resolved(task["loop"], {**known, "inventory_hostname": name}) for name in names]

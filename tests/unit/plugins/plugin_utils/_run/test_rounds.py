@@ -56,8 +56,8 @@ def decided(host_vars, batch, outcomes=None, unleased=None, unfit=None, **settin
     planned = [entry for wave in made["waves"] for entry in wave["events"]]
     rules = read_policy(DEFAULT_POLICY)
     kept = kept_of(host_vars, host_vars, NOW)
-    roll = model_of(kept, mine, planned, rules, outcomes or {}, Settings(**settings), "r", NOW)
-    return next_round(made, list(batch), roll, unleased, unfit)
+    run = model_of(kept, mine, planned, rules, outcomes or {}, Settings(**settings), "r", NOW)
+    return next_round(made, list(batch), run, unleased, unfit)
 
 
 def ids(made):
@@ -368,13 +368,13 @@ def cases(draw):
     least = draw(st.sampled_from([None, None, 2]))
     chosen = Settings(overlap=draw(st.sampled_from(["wait", "wait", "proceed"])), min_in_service=least)
     rules = read_policy(DEFAULT_POLICY)
-    roll = model_of(kept_of(hosts, hosts, NOW), mine, planned, rules, {}, chosen, "r", NOW)
-    return next_round(made, list(batch), roll), roll
+    run = model_of(kept_of(hosts, hosts, NOW), mine, planned, rules, {}, chosen, "r", NOW)
+    return next_round(made, list(batch), run), run
 
 
-def newly_down(made, roll):
+def newly_down(made, run):
     """The hosts that go down by our hand in this round, beside what vanishes anyway."""
-    out = {name for state in group_states(roll) for name in state.out}
+    out = {name for state in group_states(run) for name in state.out}
     out |= {host for entry in made["events"] if entry["vanishing"] for host in entry["hosts"]}
     return set(made["drain"]) - out
 
@@ -382,10 +382,10 @@ def newly_down(made, roll):
 @settings(max_examples=150, deadline=None)
 @given(cases())
 def test_never_two_domains_by_our_hand_beyond_what_one_event_names(case):
-    made, roll = case
-    (state,) = group_states(roll)
-    going = newly_down(made, roll)
-    if roll.settings.overlap == "proceed" or not going:
+    made, run = case
+    (state,) = group_states(run)
+    going = newly_down(made, run)
+    if run.settings.overlap == "proceed" or not going:
         return
     down = going | (state.down - set(made["back"]))
     one_event = any(down <= {*entry["hosts"], *entry["uncovered"]} for entry in made["events"])
@@ -395,32 +395,32 @@ def test_never_two_domains_by_our_hand_beyond_what_one_event_names(case):
 @settings(max_examples=150, deadline=None)
 @given(cases())
 def test_what_can_not_be_approved_is_drained_at_its_deadline_and_not_before(case):
-    made, roll = case
-    (state,) = group_states(roll)
-    for host in newly_down(made, roll):
+    made, run = case
+    (state,) = group_states(run)
+    for host in newly_down(made, run):
         events = [state.by_id[entry["id"]] for entry in made["events"] if host in entry["hosts"]]
-        assert any(state.is_covered(event) or drain_deadline(roll, event) <= roll.now for event in events), host
+        assert any(state.is_covered(event) or drain_deadline(run, event) <= run.now for event in events), host
 
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
 def test_enough_hosts_stay_in_service(case):
-    made, roll = case
-    (state,) = group_states(roll)
-    least = roll.settings.min_in_service
+    made, run = case
+    (state,) = group_states(run)
+    least = run.settings.min_in_service
     # Whom an event that has started takes down is not in service, drained or not.
-    going = newly_down(made, roll) - state.down
-    if least is None or roll.settings.overlap == "proceed" or not going:
+    going = newly_down(made, run) - state.down
+    if least is None or run.settings.overlap == "proceed" or not going:
         return
-    good = [host.name for host in roll.hosts if host.read and host.name not in state.down | going]
+    good = [host.name for host in run.hosts if host.read and host.name not in state.down | going]
     assert len(good) >= least
 
 
 def test_what_can_not_be_approved_and_is_drained_is_among_the_examples():
     def has_one(case):
-        made, roll = case
-        (state,) = group_states(roll)
-        going = newly_down(made, roll)
+        made, run = case
+        (state,) = group_states(run)
+        going = newly_down(made, run)
         late = [state.by_id[entry["id"]] for entry in made["events"] if not going.isdisjoint(entry["hosts"])]
         return any(not state.is_covered(event) for event in late)
 

@@ -18,7 +18,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model impor
     Move,
     Note,
     Record,
-    Roll,
+    Run,
     Settings,
     Verdict,
 )
@@ -28,7 +28,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.rules impor
     what_may_go_down_now,
 )
 from helpers.properties import assert_generated
-from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, roll, rounds, seen_by, started, told
+from helpers.run_cases import NOW, WEB, drained, freeze, reasons, reboot, rounds, run, seen_by, started, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,14 +37,14 @@ def may_approve_now(event_id, state):
     return _rules.may_approve_now(event_id, state, [host.name for host in state.hosts])
 
 
-# What may go down now, case by case. The numbers of rules are those of the model of a roll.
+# What may go down now, case by case. The numbers of rules are those of the model of a run.
 
 # What was seen to break, by the numbers of that list.
 
 
 def test_case_1_a_freeze_of_all_domains_glues_nothing_together():
     events = [freeze("F", *WEB), reboot("R0", "web0"), reboot("R1", "web1"), reboot("R2", "web2")]
-    assert [(hosts, approve) for _kind, hosts, approve in rounds(roll(WEB, events))] == [
+    assert [(hosts, approve) for _kind, hosts, approve in rounds(run(WEB, events))] == [
         (("web0", "web1", "web2"), "F"),
         (("web0",), "R0"),
     ]
@@ -52,13 +52,13 @@ def test_case_1_a_freeze_of_all_domains_glues_nothing_together():
 
 def test_case_1_a_chain_of_events_is_taken_link_by_link():
     events = [reboot("A", "web0", "web1", due=NOW + 5000), reboot("B", "web1", "web2", due=NOW + 6000)]
-    assert rounds(roll(WEB, events)) == [("round", ("web0", "web1"), "A")]
+    assert rounds(run(WEB, events)) == [("round", ("web0", "web1"), "A")]
 
 
 def test_case_3_what_a_killed_run_left_drained_is_brought_back_before_something_more_urgent():
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
     events = [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)]
-    state = roll({**WEB, "web0": left}, events)
+    state = run({**WEB, "web0": left}, events)
     assert ("return", ("web0",), "") in told(state)
     assert rounds(state) == []
     assert "First web0 must be back in service" in reasons(state)
@@ -66,14 +66,14 @@ def test_case_3_what_a_killed_run_left_drained_is_brought_back_before_something_
 
 def test_case_3_it_goes_on_if_it_is_the_next_anyway():
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
-    (move, *_others) = what_may_go_down_now(roll({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")]))
+    (move, *_others) = what_may_go_down_now(run({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")]))
     assert (move.kind, move.hosts, move.approve, move.take_over) == ("round", ("web0",), "R0", ("web0",))
 
 
 def test_case_3_killed_right_after_the_post_it_is_waited_for_and_not_brought_back():
     mark = Mark("R0", ("web0",), NOW - 10)
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead", marks=(mark,)))
-    state = roll({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)])
+    state = run({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)])
     assert told(state) == [("hold", ("web1",), ""), ("finish", ("web0",), "")] or told(state) == [
         ("finish", ("web0",), ""),
         ("hold", ("web1",), ""),
@@ -84,7 +84,7 @@ def test_case_4_nothing_is_approved_while_another_domain_is_down_and_can_not_be_
     gone = Host("web0", "set", "0", read=False)
     ready = Host("web1", "set", "1", journal=drained("R1"))
     events = [started("R0", "web0"), reboot("R1", "web1")]
-    state = roll({**WEB, "web0": gone, "web1": ready}, events)
+    state = run({**WEB, "web0": gone, "web1": ready}, events)
     assert rounds(state) == []
     verdict = may_approve_now("R1", state)
     assert not verdict.allowed
@@ -97,7 +97,7 @@ def test_an_event_of_the_same_id_in_another_group_decides_nothing_here():
     ready = Host("web0", "set", "0", shows=("R0",), named_with={"R0": ("web0",)}, journal=drained("R0"))
     claimed = Event("R0", "Reboot", "Started", None, ("db0",), group="other")
     real = Event("R0", "Reboot", "Scheduled", NOW + 900, ("web0",), group="set")
-    state = Roll("me", NOW, (liar, ready), (claimed, real), may_act_on=frozenset({"db0", "web0"}))
+    state = Run("me", NOW, (liar, ready), (claimed, real), may_act_on=frozenset({"db0", "web0"}))
     assert _rules.may_approve_now("R0", state, ["web0"]) == Verdict(True)
     assert _rules.may_approve_now("R0", state, ["db0"]) == Verdict(False, "Event R0 has started already")
 
@@ -109,7 +109,7 @@ def test_what_a_host_says_of_others_takes_no_place_of_other_groups():
     claimed = Event("X", "Reboot", "Started", None, ("db1",), group="other")
     real = Event("R0", "Reboot", "Scheduled", NOW + 5000, ("web0",), group="set")
     more = {"settings": Settings(max_at_once=1), "may_act_on": frozenset({"db0", "db1", "web0"})}
-    state = Roll("me", NOW, (liar, neighbour, ready), (claimed, real), **more)
+    state = Run("me", NOW, (liar, neighbour, ready), (claimed, real), **more)
     assert rounds(state) == [("round", ("web0",), "R0")]
     neighbour = dataclasses.replace(neighbour, shows=("X",), named_with={"X": ("db1",)})
     assert rounds(dataclasses.replace(state, hosts=(liar, neighbour, ready))) == []
@@ -119,25 +119,25 @@ def test_case_4_a_reading_of_another_group_holds_nobody_up():
     liar = Host("db0", "other", "0", shows=("R9",))
     hosts = {**WEB, "db0": liar}
     honest = {name: Host(name, "set", domain, shows=("R1",)) for name, domain in WEB.items()}
-    state = roll({**hosts, **honest}, [started("R9", "web0"), reboot("R1", "web1")])
+    state = run({**hosts, **honest}, [started("R9", "web0"), reboot("R1", "web1")])
     assert rounds(state) == [("round", ("web1",), "R1")]
 
 
 def test_case_5_a_record_without_a_journal_is_out_and_is_returned():
     record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
-    state = roll(WEB, [reboot("R1", "web1")], records=(record,))
+    state = run(WEB, [reboot("R1", "web1")], records=(record,))
     assert ("return", ("web0",), "") in told(state)
     assert rounds(state) == []
 
 
 def test_case_5_it_is_drained_again_with_the_lease_while_its_event_is_under_way():
     record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
-    (move,) = what_may_go_down_now(roll(WEB, [started("R0", "web0", type="Redeploy")], records=(record,)))
+    (move,) = what_may_go_down_now(run(WEB, [started("R0", "web0", type="Redeploy")], records=(record,)))
     assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web0",), True)
 
 
 def test_case_7_the_one_host_that_can_be_read_is_returned():
-    state = roll({"a": Host("a", "set", "0", journal=drained("E")), "b": Host("b", "set", "1", read=False)})
+    state = run({"a": Host("a", "set", "0", journal=drained("E")), "b": Host("b", "set", "1", read=False)})
     (move,) = what_may_go_down_now(state)
     assert (move.kind, move.hosts, move.needs_lease) == ("return", ("a",), False)
 
@@ -147,22 +147,22 @@ def test_case_7_the_one_host_that_can_be_read_is_returned():
 
 def test_rule_1_hosts_of_one_domain_go_together_and_those_of_others_wait():
     events = [reboot(f"R{number}", f"h{number}") for number in range(4)]
-    state = roll({"h0": "0", "h1": "1", "h2": "0", "h3": "1"}, events)
+    state = run({"h0": "0", "h1": "1", "h2": "0", "h3": "1"}, events)
     assert [hosts for _kind, hosts, _approve in rounds(state)] == [("h0",), ("h2",)]
 
 
 def test_rule_1_groups_go_side_by_side_and_a_failure_stops_its_own():
     hosts = {"a0": Host("a0", "a", "0", shows=("A",)), "b0": Host("b0", "b", "0", shows=("B",))}
     events = [reboot("A", "a0"), reboot("B", "b0")]
-    assert len(rounds(roll(hosts, events))) == 2
-    state = roll(hosts, events, failures={"a": "a0: no connection"})
+    assert len(rounds(run(hosts, events))) == 2
+    state = run(hosts, events, failures={"a": "a0: no connection"})
     assert rounds(state) == [("round", ("b0",), "B")]
 
 
 def test_rule_3_events_of_the_same_hosts_are_one_drain_and_one_approval():
     events = [reboot("A", "web0", due=NOW + 5000), reboot("B", "web0", due=NOW + 6000)]
     ready = Host("web0", "set", "0", journal=drained("A", "B"))
-    state = roll({**WEB, "web0": ready}, events)
+    state = run({**WEB, "web0": ready}, events)
     moves = [move for move in what_may_go_down_now(state) if move.kind == "round"]
     assert [(move.events, move.approve) for move in moves] == [(("A", "B"), "A")]
     assert may_approve_now("A", state).allowed
@@ -172,19 +172,19 @@ def test_rule_3_events_of_the_same_hosts_are_one_drain_and_one_approval():
 def test_rule_3_while_a_redeploy_is_due_first_not_even_a_freeze_is_approved():
     redeploy = reboot("A", "web0", due=NOW + 5000, type="Redeploy", action="ignore")
     events = [redeploy, freeze("F", "web0", due=NOW + 6000)]
-    assert not may_approve_now("F", roll(WEB, events)).allowed
-    assert rounds(roll(WEB, events)) == []
+    assert not may_approve_now("F", run(WEB, events)).allowed
+    assert rounds(run(WEB, events)) == []
 
 
 @pytest.mark.parametrize(("left", "moves"), [(5000, ["return", "hold"]), (100, ["hold"])])
 def test_rule_4_what_is_drained_when_another_domain_starts(left, moves):
     ready = Host("web1", "set", "1", journal=drained("R1"))
-    state = roll({**WEB, "web1": ready}, [started("R0", "web0"), reboot("R1", "web1", due=NOW + left)])
+    state = run({**WEB, "web1": ready}, [started("R0", "web0"), reboot("R1", "web1", due=NOW + left)])
     assert [move.kind for move in what_may_go_down_now(state)] == moves
 
 
 def test_rule_4_preempt_is_drained_at_once_without_a_lease():
-    state = roll(WEB, [started("R0", "web0"), reboot("P", "web1", due=NOW + 20, type="Preempt")])
+    state = run(WEB, [started("R0", "web0"), reboot("P", "web1", due=NOW + 20, type="Preempt")])
     move = what_may_go_down_now(state)[0]
     assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web1",), False)
 
@@ -192,27 +192,27 @@ def test_rule_4_preempt_is_drained_at_once_without_a_lease():
 def test_rule_4_what_vanishes_keeps_nobody_waiting():
     lost = Host("web1", "set", "1", journal=Journal("me", ("P",), ("Preempt",), True, True), shows=("R0",))
     unread = dataclasses.replace(lost, read=False)
-    assert rounds(roll({**WEB, "web1": unread}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]
+    assert rounds(run({**WEB, "web1": unread}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]
     # It was cancelled, and the host can be returned: until then it is a domain that is down.
-    assert rounds(roll({**WEB, "web1": lost}, [reboot("R0", "web0")])) == []
+    assert rounds(run({**WEB, "web1": lost}, [reboot("R0", "web0")])) == []
 
 
 def test_rule_5_min_in_service_waits_for_what_may_come_and_says_what_never_can():
     sick = Host("web1", "set", "1", healthy=False)
     events = [reboot("R0", "web0")]
-    state = roll({**WEB, "web1": sick}, events, settings=Settings(min_in_service=2))
+    state = run({**WEB, "web1": sick}, events, settings=Settings(min_in_service=2))
     (move,) = what_may_go_down_now(state)
     assert (move.kind, move.never) == ("hold", False)
     assert move.why == "1 hosts would be in service, and maintenance_min_in_service is 2"
-    (move,) = what_may_go_down_now(roll(WEB, events, settings=Settings(min_in_service=3)))
+    (move,) = what_may_go_down_now(run(WEB, events, settings=Settings(min_in_service=3)))
     assert move.never
-    assert rounds(roll(WEB, events, settings=Settings(min_in_service=2)))
+    assert rounds(run(WEB, events, settings=Settings(min_in_service=2)))
 
 
 def test_rule_5_hosts_that_a_run_leaves_out_are_of_the_service_and_do_not_count_as_in_service():
     services = dict.fromkeys((*WEB, "web3", "web4", "web5"), "")
     for least, goes in ((2, True), ("33%", True), ("50%", False), (3, False)):
-        state = roll(WEB, [reboot("R0", "web0")], settings=Settings(min_in_service=least), services=services)
+        state = run(WEB, [reboot("R0", "web0")], settings=Settings(min_in_service=least), services=services)
         assert bool(rounds(state)) is goes
         assert [move.never for move in what_may_go_down_now(state)] == [not goes]
 
@@ -220,15 +220,15 @@ def test_rule_5_hosts_that_a_run_leaves_out_are_of_the_service_and_do_not_count_
 def test_rule_5_max_at_once_counts_what_is_down():
     events = [reboot(f"R{number}", f"h{number}") for number in range(3)]
     hosts = dict.fromkeys(("h0", "h1", "h2"), "0")
-    assert len(rounds(roll(hosts, events, settings=Settings(max_at_once=2)))) == 2
+    assert len(rounds(run(hosts, events, settings=Settings(max_at_once=2)))) == 2
     busy = Host("h9", "set", "0", journal=drained("R9", owner="other", worked_on_until=NOW + 20))
-    assert len(rounds(roll({**hosts, "h9": busy}, events, settings=Settings(max_at_once=2)))) == 1
+    assert len(rounds(run({**hosts, "h9": busy}, events, settings=Settings(max_at_once=2)))) == 1
 
 
 @pytest.mark.parametrize("go_on", [False, True])
 def test_rule_6_what_can_not_be_returned_keeps_the_others_unless_told_otherwise(go_on):
     stuck = Host("web0", "set", "0", journal=drained("R0"), stuck="nginx does not start", shows=("R1",))
-    state = roll({**WEB, "web0": stuck}, [reboot("R1", "web1")], settings=Settings(continue_after_failure=go_on))
+    state = run({**WEB, "web0": stuck}, [reboot("R1", "web1")], settings=Settings(continue_after_failure=go_on))
     assert bool(rounds(state)) is go_on
     assert "web0 can't be returned: nginx does not start" in reasons(state)
 
@@ -236,27 +236,27 @@ def test_rule_6_what_can_not_be_returned_keeps_the_others_unless_told_otherwise(
 def test_rule_7_an_uncovered_event_is_drained_late_and_not_approved():
     for left, kind in ((5000, "hold"), (100, "drain")):
         event = reboot("R0", "web0", due=NOW + left, strangers=("x",))
-        (move,) = what_may_go_down_now(roll(WEB, [event]))
+        (move,) = what_may_go_down_now(run(WEB, [event]))
         assert (move.kind, move.hosts, move.approve) == (kind, ("web0",), "")
         assert "Nobody speaks in this run for x, which event R0 names" in move.why
 
 
 def test_a_named_host_that_does_not_show_the_event_covers_nothing():
     blind = Host("web1", "set", "1", shows=("other",))
-    state = roll({**WEB, "web1": blind}, [reboot("R0", "web0", "web1")])
+    state = run({**WEB, "web1": blind}, [reboot("R0", "web0", "web1")])
     assert rounds(state) == []
     assert reasons(state) == ["Nobody speaks in this run for web1, which event R0 names"]
 
 
 def test_9_a_journal_with_nothing_in_it_is_forgotten():
     empty = Host("web0", "set", "0", journal=Journal("dead", marks=(Mark("F", ("web0",), NOW - 500),)))
-    assert told(roll({**WEB, "web0": empty})) == [("forget", ("web0",), "")]
+    assert told(run({**WEB, "web0": empty})) == [("forget", ("web0",), "")]
 
 
 def test_10_a_host_is_worked_on_as_long_as_its_neighbour_is():
     idle = Host("h0", "set", "0", journal=drained("E", owner="other"))
     busy = Host("h2", "set", "0", journal=drained("E", owner="other", finished=False, worked_on_until=NOW + 20))
-    moves = what_may_go_down_now(roll({"h0": idle, "h2": busy}, [reboot("E", "h0", "h2")]))
+    moves = what_may_go_down_now(run({"h0": idle, "h2": busy}, [reboot("E", "h0", "h2")]))
     assert {move.kind for move in moves} == {"hold"}
     assert moves[0].until == NOW + 20
 
@@ -265,19 +265,19 @@ def test_a_note_counts_for_a_host_that_was_not_read():
     unread = Host("web0", "set", "0", read=False)
     events = [reboot("R1", "web1")]
     note = Note("web0", ("R0",), "Reboot", "dead")
-    assert rounds(roll({**WEB, "web0": unread}, events, notes=(note,), act=["web1"])) == []
-    assert rounds(roll({**WEB, "web0": unread}, events, act=["web1"]))
-    assert rounds(roll(WEB, events, notes=(note,)))
-    assert rounds(roll({**WEB, "web0": unread}, events, notes=(dataclasses.replace(note, type="Preempt"),)))
+    assert rounds(run({**WEB, "web0": unread}, events, notes=(note,), act=["web1"])) == []
+    assert rounds(run({**WEB, "web0": unread}, events, act=["web1"]))
+    assert rounds(run(WEB, events, notes=(note,)))
+    assert rounds(run({**WEB, "web0": unread}, events, notes=(dataclasses.replace(note, type="Preempt"),)))
 
 
 def test_the_order_of_the_document_where_another_run_may_have_a_vm():
     events = [reboot("A", strangers=("x",), due=NOW + 4000), reboot("B", "web1", due=NOW + 5000)]
-    state = roll(WEB, events)
+    state = run(WEB, events)
     assert reasons(state) == ["Event A comes first, and another run may have x"]
-    assert rounds(roll(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
+    assert rounds(run(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
     late = [dataclasses.replace(event, not_before=NOW + 100 + event.order[0] / 1e6) for event in events]
-    assert [kind for kind, _hosts, _why in told(roll(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
+    assert [kind for kind, _hosts, _why in told(run(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
 
 
 @pytest.mark.parametrize(
@@ -292,14 +292,14 @@ def test_the_order_of_the_document_where_another_run_may_have_a_vm():
     ],
 )
 def test_an_approval_needs_a_whole_drain_by_this_run(journal, allowed):
-    state = roll({**WEB, "web0": Host("web0", "set", "0", journal=journal)}, [reboot("R0", "web0")])
+    state = run({**WEB, "web0": Host("web0", "set", "0", journal=journal)}, [reboot("R0", "web0")])
     assert may_approve_now("R0", state).allowed is allowed
 
 
 def test_a_vm_that_vanished_after_its_approval_is_not_waited_for():
     mark = Mark("P", ("web1",), NOW - 60, vanishing=True)
     lost = Host("web1", "set", "1", read=False, journal=Journal("me", ("P",), ("Preempt",), True, True, marks=(mark,)))
-    assert told(roll({**WEB, "web1": lost}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]
+    assert told(run({**WEB, "web1": lost}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]
 
 
 # What a run is told to do now, and what it is told about what it does not do: one rule a test.
@@ -322,7 +322,7 @@ def one(state, kind):
 
 def two_groups(first, second):
     hosts = {"a0": Host("a0", "a", "0", shows=(first.id,)), "b0": Host("b0", "b", "0", shows=(second.id,))}
-    return [move.group for move in what_may_go_down_now(roll(hosts, [first, second]))]
+    return [move.group for move in what_may_go_down_now(run(hosts, [first, second]))]
 
 
 def test_the_most_urgent_group_is_first():
@@ -338,44 +338,44 @@ def test_what_the_policy_ignores_makes_no_group_urgent():
     hosts = {"a0": Host("a0", "a", "0", shows=("A",)), "b0": Host("b0", "b", "0", shows=("I", "B"))}
     events = [reboot("A", "a0", due=NOW + 5000), reboot("B", "b0", due=NOW + 6000)]
     ignored = reboot("I", "b0", due=NOW + 4000, action="ignore")
-    assert [move.group for move in what_may_go_down_now(roll(hosts, [*events, ignored]))] == ["a", "b"]
+    assert [move.group for move in what_may_go_down_now(run(hosts, [*events, ignored]))] == ["a", "b"]
 
 
 # What may be approved.
 
 
 def test_what_is_gone_or_has_started_is_not_approved():
-    assert may_approve_now("E", roll(WEB)) == Verdict(False, "Event E is over")
-    assert may_approve_now("E", roll(WEB, [started("E", "web0")])) == Verdict(False, "Event E has started already")
+    assert may_approve_now("E", run(WEB)) == Verdict(False, "Event E is over")
+    assert may_approve_now("E", run(WEB, [started("E", "web0")])) == Verdict(False, "Event E has started already")
 
 
 # Until when something is held back.
 
 
 def test_a_hold_ends_with_the_deadline_of_the_drain():
-    held = one(roll(WEB, [started("R0", "web0"), reboot("R1", "web1", due=NOW + 5000)]), "hold")
+    held = one(run(WEB, [started("R0", "web0"), reboot("R1", "web1", due=NOW + 5000)]), "hold")
     assert held.until == NOW + 5000 - DEADLINE
 
 
 @pytest.mark.parametrize("left", [0, 100, DEADLINE - 1, DEADLINE])
 def test_a_hold_has_no_end_after_the_deadline(left):
-    held = one(roll(WEB, [started("R0", "web0"), reboot("R1", "web1", due=NOW + left)]), "hold")
+    held = one(run(WEB, [started("R0", "web0"), reboot("R1", "web1", due=NOW + left)]), "hold")
     assert held.until is None
 
 
 @pytest.mark.parametrize(("due", "until"), [(5000.0, NOW + 20), (DEADLINE + 5, NOW + 5), (100.0, NOW + 20)])
 def test_a_hold_ends_with_whatever_comes_first(due, until):
     busy = Host("web0", "set", "0", journal=Journal("other", ("R0",), worked_on_until=NOW + 20))
-    held = one(roll({**WEB, "web0": busy}, [reboot("R0", "web0", due=NOW + due)]), "hold")
+    held = one(run({**WEB, "web0": busy}, [reboot("R0", "web0", due=NOW + due)]), "hold")
     assert held.until == until
     assert held.why == "Run other is at work on web0"
 
 
 def test_only_a_hold_for_want_of_hosts_in_service_says_so_and_only_it_may_be_for_ever():
-    under_way = one(roll(WEB, [started("R0", "web0"), reboot("R1", "web1")]), "hold")
+    under_way = one(run(WEB, [started("R0", "web0"), reboot("R1", "web1")]), "hold")
     out = Host("web0", "set", "0", journal=drained("R0"), stuck="broken")
-    behind = moves(roll({**WEB, "web0": out}, [reboot("R1", "web1")]), "hold")
-    uncovered = one(roll(WEB, [reboot("R0", "web0", strangers=("x",))]), "hold")
+    behind = moves(run({**WEB, "web0": out}, [reboot("R1", "web1")]), "hold")
+    uncovered = one(run(WEB, [reboot("R0", "web0", strangers=("x",))]), "hold")
     assert [(held.short_of_service, held.never) for held in (under_way, *behind, uncovered)] == [(False, False)] * 4
 
 
@@ -384,13 +384,13 @@ def test_only_a_hold_for_want_of_hosts_in_service_says_so_and_only_it_may_be_for
 
 def test_a_vm_that_vanishes_is_left_alone_where_the_policy_says_so():
     preempts = [reboot("P1", "web1", type="Preempt", action="ignore"), reboot("P2", "web2", type="Preempt")]
-    drain = one(roll(WEB, preempts), "drain")
+    drain = one(run(WEB, preempts), "drain")
     assert (drain.hosts, drain.why) == (("web2",), "Preempt P2 takes the VM away")
 
 
 def test_what_an_event_that_was_sent_names_later_is_drained_with_the_lease():
     ready = Host("web0", "set", "0", journal=drained("R0", marks=(Mark("R0", ("web0",), NOW),)))
-    drain = one(roll({**WEB, "web0": ready}, [reboot("R0", "web0", "web1")]), "drain")
+    drain = one(run({**WEB, "web0": ready}, [reboot("R0", "web0", "web1")]), "drain")
     assert (drain.hosts, drain.why, drain.needs_lease) == (("web1",), "R0 was sent", True)
 
 
@@ -399,7 +399,7 @@ def test_what_an_event_that_was_sent_names_later_is_drained_with_the_lease():
 
 def test_an_approval_that_takes_nothing_down_is_waited_for():
     sent = Host("web0", "set", "0", journal=Journal("me", marks=(Mark("F", ("web0",), NOW, takes_down=False),)))
-    finish = one(roll({**WEB, "web0": sent}, [freeze("F", "web0")]), "finish")
+    finish = one(run({**WEB, "web0": sent}, [freeze("F", "web0")]), "finish")
     assert (finish.hosts, finish.events, finish.why) == (("web0",), ("F",), "F is under way")
 
 
@@ -411,7 +411,7 @@ def test_each_host_is_waited_for_whatever_becomes_of_the_others():
         "h2": Host("h2", "set", "0", journal=drained("E2", marks=(Mark("E2", ("h2",), NOW - 90),))),
         "h3": Host("h3", "set", "0", journal=drained("E3", marks=(Mark("E3", ("h3",), NOW),))),
     }
-    assert told(roll(hosts, [reboot("E2", "h2"), reboot("E3", "h3")])) == [
+    assert told(run(hosts, [reboot("E2", "h2"), reboot("E3", "h3")])) == [
         ("finish", ("h3",), ""),
         ("return", ("h1",), ""),
         ("round", ("h2",), "E2"),
@@ -421,13 +421,13 @@ def test_each_host_is_waited_for_whatever_becomes_of_the_others():
 @pytest.mark.parametrize(("age", "kind"), [(59, "finish"), (60, "round")])
 def test_a_minute_after_it_was_sent_an_approval_is_sent_again(age, kind):
     left = Host("web0", "set", "0", journal=drained("R0", marks=(Mark("R0", ("web0",), NOW - age),)))
-    (move,) = what_may_go_down_now(roll({"web0": left}, [reboot("R0", "web0")]))
+    (move,) = what_may_go_down_now(run({"web0": left}, [reboot("R0", "web0")]))
     assert move.kind == kind
 
 
 def test_while_an_approval_is_sent_again_the_other_domains_wait():
     left = Host("web0", "set", "0", journal=drained("R0", marks=(Mark("R0", ("web0",), NOW - 90),)))
-    state = roll({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")])
+    state = run({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")])
     assert rounds(state) == [("round", ("web0",), "R0")]
 
 
@@ -436,37 +436,37 @@ def test_while_an_approval_is_sent_again_the_other_domains_wait():
 
 def test_who_is_next_anyway_stays_and_the_others_come_back():
     hosts = {name: Host(name, "set", "0", journal=drained(event)) for name, event in (("h0", "E0"), ("h1", "GONE"))}
-    assert told(roll(hosts, [reboot("E0", "h0")])) == [("return", ("h1",), ""), ("round", ("h0",), "E0")]
+    assert told(run(hosts, [reboot("E0", "h0")])) == [("return", ("h1",), ""), ("round", ("h0",), "E0")]
 
 
 @pytest.mark.parametrize(("event", "needs_lease"), [(reboot, True), (freeze, False)])
 def test_the_lease_is_needed_to_bring_back_a_host_that_something_will_take_down(event, needs_lease):
     ready = Host("web1", "set", "1", journal=drained("E1"))
-    state = roll({**WEB, "web1": ready}, [started("R0", "web0"), event("E1", "web1", due=NOW + 5000)])
+    state = run({**WEB, "web1": ready}, [started("R0", "web0"), event("E1", "web1", due=NOW + 5000)])
     assert one(state, "return").needs_lease is needs_lease
 
 
 def test_what_comes_back_was_drained_for_all_that_journal_and_records_say():
     left = Host("web0", "set", "0", journal=drained("A", "B"))
     record = Record("lb1", "web0", ("B", "C"), ("Reboot", "Reboot"), "me")
-    assert one(roll({"web0": left}, records=(record,)), "return").events == ("A", "B", "C")
+    assert one(run({"web0": left}, records=(record,)), "return").events == ("A", "B", "C")
 
 
 def test_who_is_in_service_is_not_told_to_be_stuck():
     sound = Host("web0", "set", "0", stuck="nginx does not start")
-    assert told(roll({"web0": sound})) == []
+    assert told(run({"web0": sound})) == []
 
 
 def test_what_another_run_returns_is_waited_for():
     busy = Host("web0", "set", "0", journal=drained("GONE", owner="other", worked_on_until=NOW + 20))
-    held = one(roll({**WEB, "web0": busy}), "hold")
+    held = one(run({**WEB, "web0": busy}), "hold")
     assert (held.hosts, held.why, held.until) == (("web0",), "Run other is at work on web0", NOW + 20)
 
 
 def test_nothing_begins_before_what_is_out_is_back_and_that_needs_no_lease():
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
     again = Host("web1", "set", "1", journal=Journal("dead", ("R1",)))
-    state = roll({**WEB, "web0": left, "web1": again}, [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)])
+    state = run({**WEB, "web0": left, "web1": again}, [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)])
     held = next(move for move in moves(state, "hold") if move.hosts == ("web1",))
     assert held.why == "First web0 must be back in service"
     assert (held.needs_lease, held.approve, held.take_over) == (False, "", ())
@@ -476,7 +476,7 @@ def test_a_host_is_not_worked_on_because_a_third_run_works_on_its_neighbour():
     idle = Host("h0", "set", "0", journal=drained("E", owner="dead"))
     for owner in ("another", "zealous"):
         busy = Host("h2", "set", "0", journal=drained("F", "E", owner=owner, worked_on_until=NOW + 20))
-        state = roll({"h0": idle, "h2": busy}, [reboot("E", "h0")])
+        state = run({"h0": idle, "h2": busy}, [reboot("E", "h0")])
         assert rounds(state) == [("round", ("h0",), "E")]
 
 
@@ -485,7 +485,7 @@ def test_who_waits_for_the_end_of_its_vm_is_not_brought_back(action, returned):
     """It can't be approved yet, as another domain is down."""
     lost = Host("web1", "set", "1", journal=Journal("me", ("P", "R"), ("Preempt", "Reboot"), True, True))
     events = [started("R0", "web0"), reboot("P", "web1", due=NOW + 5000, type="Preempt", action=action)]
-    state = roll({**WEB, "web1": lost}, events)
+    state = run({**WEB, "web1": lost}, events)
     assert [name for move in moves(state, "return") for name in move.hosts] == returned
 
 
@@ -502,21 +502,21 @@ def test_who_can_not_be_read_is_waited_for_if_it_is_down_or_something_was_sent(j
     named = {mark.event: ("web0",) for mark in journal.marks} if journal else {}
     away = Host("web0", "set", "0", read=False, named_with=named, journal=journal)
     expected = [(("web0",), "web0 is down and can't be read")] if is_awaited else []
-    assert [(move.hosts, move.why) for move in what_may_go_down_now(roll({**WEB, "web0": away}))] == expected
-    assert told(roll({**WEB, "web0": away}, act=["web1"])) == []
+    assert [(move.hosts, move.why) for move in what_may_go_down_now(run({**WEB, "web0": away}))] == expected
+    assert told(run({**WEB, "web0": away}, act=["web1"])) == []
 
 
 # Rounds.
 
 
 def test_a_round_needs_the_lease_and_says_what_is_drained_for():
-    move = one(roll(WEB, [reboot("R0", "web0")]), "round")
+    move = one(run(WEB, [reboot("R0", "web0")]), "round")
     assert (move.needs_lease, move.events, move.approve) == (True, ("R0",), "R0")
 
 
 def test_what_is_approved_without_a_drain_is_drained_for_nothing():
     events = [reboot("R0", "web0", action="approve"), reboot("R9", "web0", due=NOW + 9000)]
-    move = next(move for move in moves(roll(WEB, events), "round") if move.approve == "R0")
+    move = next(move for move in moves(run(WEB, events), "round") if move.approve == "R0")
     assert move.events == ()
 
 
@@ -529,26 +529,26 @@ def test_what_is_approved_without_a_drain_is_drained_for_nothing():
 )
 def test_a_drain_begins_so_early_that_it_can_end_where_domains_may_overlap(left, overlap, kind):
     events = [started("R0", "web0"), reboot("R1", "web1", due=NOW + DEADLINE + left)]
-    (move,) = what_may_go_down_now(roll(WEB, events, settings=Settings(overlap=overlap)))
+    (move,) = what_may_go_down_now(run(WEB, events, settings=Settings(overlap=overlap)))
     assert (move.kind, move.hosts, move.approve, move.needs_lease) == (kind, ("web1",), "", kind == "drain")
 
 
 def test_what_needs_no_drain_gets_none_at_its_deadline():
     events = [started("R0", "web0"), reboot("R1", "web1", due=NOW + 100, action="approve")]
-    assert [kind for kind, _hosts, _id in told(roll(WEB, events, settings=Settings(overlap="proceed")))] == ["hold"]
+    assert [kind for kind, _hosts, _id in told(run(WEB, events, settings=Settings(overlap="proceed")))] == ["hold"]
 
 
 @pytest.mark.parametrize(("overlap", "kind"), [("wait", "hold"), ("proceed", "drain")])
 def test_at_the_deadline_hosts_in_service_are_given_up_only_where_the_user_says_so(overlap, kind):
     settings = Settings(overlap=overlap, min_in_service=3)
-    (move,) = what_may_go_down_now(roll(WEB, [reboot("R0", "web0", due=NOW + 100)], settings=settings))
+    (move,) = what_may_go_down_now(run(WEB, [reboot("R0", "web0", due=NOW + 100)], settings=settings))
     assert move.kind == kind
 
 
 @pytest.mark.parametrize(("overlap", "kind"), [("wait", "hold"), ("proceed", "drain")])
 def test_at_the_deadline_the_order_of_the_document_is_left_only_where_the_user_says_so(overlap, kind):
     events = [reboot("A", strangers=("x",), due=NOW + 90), reboot("B", "web1", due=NOW + 100)]
-    (move,) = what_may_go_down_now(roll(WEB, events, settings=Settings(overlap=overlap)))
+    (move,) = what_may_go_down_now(run(WEB, events, settings=Settings(overlap=overlap)))
     assert (move.kind, move.hosts) == (kind, ("web1",))
 
 
@@ -556,10 +556,10 @@ def test_who_is_drained_once_more_at_the_deadline_keeps_the_other_domains_waitin
     """web2 is down, so that web3 of the same domain could go; but now web0 is drained as well."""
     hosts = {"web0": Host("web0", "set", "0", journal=drained("GONE")), "web2": "2", "web3": "2"}
     events = [started("R2", "web2"), reboot("R0", "web0", due=NOW + 100), reboot("R3", "web3")]
-    state = roll(hosts, events, settings=Settings(overlap="proceed"))
+    state = run(hosts, events, settings=Settings(overlap="proceed"))
     assert one(state, "drain").hosts == ("web0",)
     assert rounds(state) == []
-    assert rounds(roll({"web2": "2", "web3": "2"}, [events[0], events[2]])) == [("round", ("web3",), "R3")]
+    assert rounds(run({"web2": "2", "web3": "2"}, [events[0], events[2]])) == [("round", ("web3",), "R3")]
 
 
 @pytest.mark.parametrize("overlap", ["wait", "proceed"])
@@ -567,7 +567,7 @@ def test_at_the_deadline_too_nothing_is_drained_beside_a_domain_that_is_out(over
     out = Host("web1", "set", "1", journal=drained("OLD"), stuck="nginx does not start")
     blind = Host("web2", "set", "2", shows=("OLD",))
     events = [reboot("R0", "web0", "web2", due=NOW + 100)]
-    state = roll({**WEB, "web1": out, "web2": blind}, events, settings=Settings(overlap=overlap))
+    state = run({**WEB, "web1": out, "web2": blind}, events, settings=Settings(overlap=overlap))
     assert {move.kind for move in what_may_go_down_now(state)} == {"hold"}
 
 
@@ -577,14 +577,14 @@ def test_at_the_deadline_too_nothing_is_drained_beside_a_domain_that_is_out(over
 def test_where_the_user_allows_strangers_only_hosts_are_missed():
     blind = Host("web1", "set", "1", shows=("other",))
     events = [reboot("R0", "web0", "web1", strangers=("x",))]
-    state = roll({**WEB, "web1": blind}, events, settings=Settings(uncovered="allow"))
+    state = run({**WEB, "web1": blind}, events, settings=Settings(uncovered="allow"))
     assert reasons(state) == ["Nobody speaks in this run for web1, which event R0 names"]
-    assert rounds(roll(WEB, events, settings=Settings(uncovered="allow"))) == [("round", ("web0", "web1"), "R0")]
+    assert rounds(run(WEB, events, settings=Settings(uncovered="allow"))) == [("round", ("web0", "web1"), "R0")]
 
 
 def test_a_record_alone_is_taken_back_by_whoever_reads_it():
     record = Record("lb1", "web0", ("R0",), ("Reboot",), "dead")
-    move = one(roll(WEB, records=(record,)), "return")
+    move = one(run(WEB, records=(record,)), "return")
     assert (move.hosts, move.events, move.why) == (("web0",), ("R0",), "Its event is over, or is not the next")
 
 
@@ -594,32 +594,32 @@ def test_a_record_alone_is_taken_back_by_whoever_reads_it():
 @pytest.mark.parametrize(("first", "second"), [("A", "B"), ("B", "A")])
 def test_of_the_events_of_a_host_the_one_that_is_due_first_comes_first(first, second):
     events = [reboot(second, "web0", due=NOW + 6000), reboot(first, "web0", due=NOW + 5000)]
-    state = roll({"web0": Host("web0", "set", "0", journal=drained("A", "B"))}, events)
+    state = run({"web0": Host("web0", "set", "0", journal=drained("A", "B"))}, events)
     assert may_approve_now(first, state) == Verdict(True)
     assert may_approve_now(second, state).why == (f"Event {first}, which names web0 too, comes before event {second}")
 
 
 def test_while_an_event_of_a_host_is_under_way_no_other_of_it_is_approved():
     events = [reboot("A", "web0"), started("Z", "web0")]
-    state = roll({"web0": Host("web0", "set", "0", journal=drained("A", "Z"))}, events)
+    state = run({"web0": Host("web0", "set", "0", journal=drained("A", "Z"))}, events)
     assert may_approve_now("A", state) == Verdict(False, "Event Z, which names web0 too, comes before event A")
 
 
 @pytest.mark.parametrize("kind", ["Freeze", "Reboot", "Preempt", "Terminate"])
 def test_what_the_policy_ignores_holds_up_no_other_event_of_its_host(kind):
     events = [reboot("I", "web0", due=NOW + 5000, type=kind, action="ignore"), freeze("F", "web0", due=NOW + 6000)]
-    assert may_approve_now("F", roll(WEB, events)) == Verdict(True)
+    assert may_approve_now("F", run(WEB, events)) == Verdict(True)
 
 
 def test_what_can_not_be_approved_holds_up_no_other_event_of_its_host():
     events = [reboot("A", "web0", "web1", due=NOW + 5000), reboot("B", "web0", due=NOW + 6000)]
-    state = roll({**WEB, "web1": Host("web1", "set", "1", shows=("B",))}, events)
+    state = run({**WEB, "web1": Host("web1", "set", "1", shows=("B",))}, events)
     assert rounds(state) == [("round", ("web0",), "B")]
 
 
 def test_what_is_under_way_elsewhere_is_named():
     events = [started("R0", "web0"), started("R2", "web2"), reboot("R1", "web1")]
-    held = one(roll(WEB, events), "hold")
+    held = one(run(WEB, events), "hold")
     assert held.why == "Event R0 is under way for web0, web2, of another domain"
     assert held.in_the_way == ("web0", "web2")
 
@@ -648,7 +648,7 @@ def test_so_many_may_be_down_at_once(down, size, limit, goes):
     busy = [Host(f"d{n}", "set", "0", journal=drained("OLD", owner="x", worked_on_until=NOW + 9)) for n in range(down)]
     hosts = {**{host.name: host for host in busy}, **{f"h{number}": "0" for number in range(size)}}
     event = reboot("E", *[f"h{number}" for number in range(size)])
-    state = roll(hosts, [event], settings=Settings(max_at_once=limit))
+    state = run(hosts, [event], settings=Settings(max_at_once=limit))
     assert bool(rounds(state)) is goes
     if not goes:
         held = [move for move in moves(state, "hold") if move.events]
@@ -658,7 +658,7 @@ def test_so_many_may_be_down_at_once(down, size, limit, goes):
 
 def test_what_takes_nothing_down_is_not_counted():
     busy = Host("d0", "set", "0", journal=drained("OLD", owner="x", worked_on_until=NOW + 9))
-    state = roll({"d0": busy, "h0": "0"}, [freeze("F", "h0")], settings=Settings(max_at_once=1, min_in_service=2))
+    state = run({"d0": busy, "h0": "0"}, [freeze("F", "h0")], settings=Settings(max_at_once=1, min_in_service=2))
     assert rounds(state) == [("round", ("h0",), "F")]
 
 
@@ -666,7 +666,7 @@ def test_what_is_lost_anyway_is_not_counted():
     busy = Host("d0", "set", "0", journal=drained("OLD", owner="x", worked_on_until=NOW + 9))
     lost = Host("h0", "set", "0", journal=Journal("me", ("P",), ("Preempt",), True, True))
     events = [reboot("P", "h0", type="Preempt")]
-    state = roll({"d0": busy, "h0": lost}, events, settings=Settings(max_at_once=1, min_in_service=2))
+    state = run({"d0": busy, "h0": lost}, events, settings=Settings(max_at_once=1, min_in_service=2))
     assert rounds(state) == [("round", ("h0",), "P")]
 
 
@@ -677,7 +677,7 @@ def test_what_is_lost_anyway_is_not_counted():
     ("least", "goes"), [(0, True), (1, True), (2, True), (3, False), ("66%", True), ("67%", False)]
 )
 def test_so_many_stay_in_service(least, goes):
-    state = roll(WEB, [reboot("R0", "web0")], settings=Settings(min_in_service=least))
+    state = run(WEB, [reboot("R0", "web0")], settings=Settings(min_in_service=least))
     assert bool(rounds(state)) is goes
 
 
@@ -695,7 +695,7 @@ def test_each_service_counts_its_own_hosts():
         "b0": Host("b0", "set", "0", service="b"),
     }
     for name, goes in (("a0", True), ("b0", False)):
-        state = roll(hosts, [reboot("E", name)], settings=Settings(min_in_service=1))
+        state = run(hosts, [reboot("E", name)], settings=Settings(min_in_service=1))
         assert bool(rounds(state)) is goes
     assert reasons(state) == ["0 hosts of b would be in service, and maintenance_min_in_service is 1"]
 
@@ -712,14 +712,14 @@ def test_each_service_counts_its_own_hosts():
 def test_who_is_unread_unhealthy_or_drained_is_not_in_service(lacking):
     hosts = {"h0": "0", "h1": "0", "h2": Host("h2", "set", "0", **lacking)}
     for least, goes in ((1, True), (2, False)):
-        state = roll(hosts, [reboot("E", "h0")], act=["h0", "h1"], settings=Settings(min_in_service=least))
+        state = run(hosts, [reboot("E", "h0")], act=["h0", "h1"], settings=Settings(min_in_service=least))
         assert bool(rounds(state)) is goes
 
 
 def test_who_goes_down_in_the_same_wave_is_not_in_service():
     hosts = dict.fromkeys(("h0", "h1", "h2"), "0")
     events = [reboot(f"E{number}", f"h{number}") for number in range(3)]
-    assert len(rounds(roll(hosts, events, settings=Settings(min_in_service=1)))) == 2
+    assert len(rounds(run(hosts, events, settings=Settings(min_in_service=1)))) == 2
 
 
 # Rules that could be broken without any test noticing, until `make mutants` showed it.
@@ -740,7 +740,7 @@ def journal_of(*events, types=("Reboot",), **more):
 def state_of(hosts, events, **more):
     ids = tuple(one.id for one in events)
     made = [dataclasses.replace(host, shows=ids if host.read else ()) for host in hosts]
-    return Roll("me", AT, *seen_by(made, events), may_act_on=frozenset(host.name for host in hosts), **more)
+    return Run("me", AT, *seen_by(made, events), may_act_on=frozenset(host.name for host in hosts), **more)
 
 
 def moves_of(state, kind):
@@ -758,7 +758,7 @@ def test_a_mark_in_a_note_of_a_host_that_was_not_read_is_under_way():
     marked = group_of(state_of([away, Host("web1", "set", "1")], events, notes=(note,)))
     assert (set(marked.marks), set(marked.noted_marks)) == (set(), {"R0"})
     assert marked.is_under_way(events[0])
-    assert moves_of(marked.roll, "drain") == []
+    assert moves_of(marked.run, "drain") == []
     unmarked = group_of(
         state_of([away, Host("web1", "set", "1")], events, notes=(dataclasses.replace(note, mark=None),))
     )
@@ -905,7 +905,7 @@ NAMES = tuple(f"h{number}" for number in range(8))
 
 
 @st.composite
-def rolls(draw):
+def runs(draw):
     # Where little stands in the way, more may go down: without these there would hardly be any round to look at.
     calm = draw(st.booleans())
     events = []
@@ -945,7 +945,7 @@ def rolls(draw):
         read = calm or draw(st.integers(0, 5)) > 0
         hosts.append(Host(name, group, domain, read=read, shows=shown, journal=journal))
     made, seen = seen_by(hosts, events)
-    return Roll(
+    return Run(
         run="me",
         now=1000.0,
         hosts=made,
@@ -957,17 +957,17 @@ def rolls(draw):
     )
 
 
-def domains_of(roll, names):
-    by_name = {host.name: host.domain for host in roll.hosts}
+def domains_of(run, names):
+    by_name = {host.name: host.domain for host in run.hosts}
     return {by_name.get(name, f"VM {name}") for name in names}
 
 
 @settings(max_examples=150, deadline=None)
-@given(rolls())
-def test_what_goes_down_is_one_domain_or_one_event(roll):
-    moves = what_may_go_down_now(roll)
-    events = {event.id: event for event in roll.events}
-    for state in group_states(roll):
+@given(runs())
+def test_what_goes_down_is_one_domain_or_one_event(run):
+    moves = what_may_go_down_now(run)
+    events = {event.id: event for event in run.events}
+    for state in group_states(run):
         rounds = [move for move in moves if move.kind == "round" and move.group == state.name]
         for move in rounds:
             event = events[move.approve]
@@ -978,30 +978,30 @@ def test_what_goes_down_is_one_domain_or_one_event(roll):
                 event.hosts
             )
             if event.takes_down and others:
-                assert len(domains_of(roll, {*event.hosts, *others})) == 1
+                assert len(domains_of(run, {*event.hosts, *others})) == 1
 
 
 def test_rounds_beside_hosts_that_are_down_are_among_the_examples():
-    def has_one(roll):
-        rounds = [move for move in what_may_go_down_now(roll) if move.kind == "round"]
-        down = {state.name: state.down for state in group_states(roll)}
+    def has_one(run):
+        rounds = [move for move in what_may_go_down_now(run) if move.kind == "round"]
+        down = {state.name: state.down for state in group_states(run)}
         return any(down[move.group] - set(move.hosts) for move in rounds)
 
-    assert_generated(rolls(), has_one)
+    assert_generated(runs(), has_one)
 
 
 @settings(max_examples=150, deadline=None)
-@given(rolls())
-def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(roll):
-    moves = what_may_go_down_now(roll)
-    states = {state.name: state for state in group_states(roll)}
+@given(runs())
+def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(run):
+    moves = what_may_go_down_now(run)
+    states = {state.name: state for state in group_states(run)}
     doing = [(name, move.kind) for move in moves if move.kind in ("return", "drain", "forget") for name in move.hosts]
     returned = {name for name, kind in doing if kind == "return"}
     assert returned.isdisjoint(name for name, kind in doing if kind != "return")
     rounds = {name for move in moves if move.kind == "round" and move.events for name in move.hosts}
     assert rounds.isdisjoint(name for name, kind in doing if kind != "forget")
     for move in moves:
-        assert roll.may_act_on.issuperset(move.hosts)
+        assert run.may_act_on.issuperset(move.hosts)
         if move.kind == "return":
             assert all(name not in states[move.group].taken_by_events for name in move.hosts)
         if move.kind == "hold":
@@ -1012,8 +1012,8 @@ def test_a_host_is_told_one_thing_and_never_returned_from_under_an_event(roll):
 def test_a_thousand_hosts_are_decided_in_a_moment():
     hosts = tuple(Host(f"h{n}", "set", str(n % 5), shows=tuple(f"E{n}" for n in range(1000))) for n in range(1000))
     events = tuple(Event(f"E{n}", "Reboot", "Scheduled", 5000.0, (f"h{n}",)) for n in range(1000))
-    roll = Roll("me", 0.0, *seen_by(hosts, events), may_act_on=frozenset(host.name for host in hosts))
-    moves = what_may_go_down_now(roll)
+    run = Run("me", 0.0, *seen_by(hosts, events), may_act_on=frozenset(host.name for host in hosts))
+    moves = what_may_go_down_now(run)
     assert len([move for move in moves if move.kind == "round"]) == 200
 
 

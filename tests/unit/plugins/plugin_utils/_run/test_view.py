@@ -189,9 +189,9 @@ def test_without_a_date_it_is_due_now(not_before, due):
 def test_what_is_over_for_this_run_is_over():
     hosts = {"a": known_of("a", event("E", "a"), event("F", "a")), "b": known_of("b")}
     outcomes = {"b": {"state": "restored", "outcomes": {"E": "gone", "F": "Started"}}, "a": {"state": "restored"}}
-    roll = model(hosts, outcomes=outcomes)
-    assert [one.id for one in roll.events] == ["F"]
-    assert roll.hosts[0].shows == ("F",)
+    whole_run = model(hosts, outcomes=outcomes)
+    assert [one.id for one in whole_run.events] == ["F"]
+    assert whole_run.hosts[0].shows == ("F",)
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def note(host, run="other", **changes):
 @pytest.mark.parametrize(("run", "is_read"), [("r", True), ("a", False), ("z", False)])
 def test_a_host_that_another_run_has_noted_since_counts_as_unread(run, is_read):
     hosts = {"a": known_of("a"), "b": known_of("b")}
-    roll = model(hosts, ["a"], notes=[note("a", run), note("b", run)])
+    whole_run = model(hosts, ["a"], notes=[note("a", run), note("b", run)])
     # The first was read just now.
-    assert [host.read for host in roll.hosts] == [True, is_read]
+    assert [host.read for host in whole_run.hosts] == [True, is_read]
     mark = {"event": "E", "hosts": ["a"], "at": 5}
     for at, taken in ((NOW - 9, NOW - 9), (NOW + 9, NOW)):
         (found,) = model(hosts, notes=[note("a", mark=mark, at=at, lacking=["k"])]).notes
@@ -249,9 +249,9 @@ def test_a_host_that_another_run_has_noted_since_counts_as_unread(run, is_read):
 
 def test_a_noted_host_that_nobody_has_read_may_be_of_any_group():
     hosts = {"a": known_of("a"), "b": {**known_of("b"), "maintenance_delivery_group": "other"}, "c": {}}
-    roll = model(hosts, notes=[note("z"), note("y"), note("c"), note("a")])
-    added = [(host.name, host.group, host.domain, host.read) for host in roll.hosts[3:]]
-    own = roll.hosts[2].group
+    whole_run = model(hosts, notes=[note("z"), note("y"), note("c"), note("a")])
+    added = [(host.name, host.group, host.domain, host.read) for host in whole_run.hosts[3:]]
+    own = whole_run.hosts[2].group
     assert sorted(added) == sorted(
         [(name, group, f"host {name}", False) for name in "yz" for group in ("set", "other", own)]
         + [("c", group, "host c", False) for group in ("set", "other")]

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 from helpers import ROOT, ansible_run
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from helpers.host_services import listener
 
 __all__ = ["listener"]
@@ -17,24 +17,24 @@ __all__ = ["listener"]
 
 @pytest.fixture
 def fleet(tmp_path):
-    with RollFleet(tmp_path) as built:
+    with RunFleet(tmp_path) as built:
         yield built
 
 
 @pytest.fixture
 def pair(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as built:
+    with RunFleet(tmp_path, hosts=2, domains=2) as built:
         yield built
 
 
 def test_three_domains(fleet):
     fleet.event_per_domain()
-    plan = fleet.roll("--check")
+    plan = fleet.run("--check")
     assert plan.code == 0, plan.output
     assert "Wave 3 of 3: update domain 2" in plan.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
-    run = fleet.roll()
+    run = fleet.run()
     assert run.code == 0, run.output
     assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
@@ -61,16 +61,16 @@ def test_three_domains(fleet):
         "    service",
     ]
 
-    again = fleet.roll()
+    again = fleet.run()
     assert again.code == 0, again.output
     assert len(fleet.approvals()) == 3
     assert len(fleet.notes()) == 8
 
 
 def test_enough_hosts_stay_in_service(tmp_path):
-    with RollFleet(tmp_path, hosts=2, domains=2) as fleet:
+    with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_per_domain()
-        run = fleet.roll("-e", "maintenance_min_in_service=1")
+        run = fleet.run("-e", "maintenance_min_in_service=1")
         assert run.code == 0, run.output
         assert sorted(fleet.approvals()) == ["E0", "E1"]
         fleet.assert_one_domain_at_a_time()
@@ -99,9 +99,9 @@ TASKS_DONE_ONCE = 41
 
 
 def test_a_plain_wave_takes_few_tasks(tmp_path):
-    with RollFleet(tmp_path, hosts=3, domains=1) as fleet:
+    with RunFleet(tmp_path, hosts=3, domains=1) as fleet:
         fleet.event_per_domain(dwell=0)
-        run = fleet.roll()
+        run = fleet.run()
     assert run.code == 0, run.output
     results = [(line["host"], line["task"].split(" : ")[-1], line["outcome"]) for line in run.results]
     assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
@@ -112,7 +112,7 @@ def test_a_plain_wave_takes_few_tasks(tmp_path):
 def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):
     pair.simulator.add_event(id="F", type="Freeze", duration=5, resources=["web-0"], dwell=1)
     pair.simulator.add_event(id="L", type="Freeze", duration=30, resources=["web-1"], dwell=1)
-    run = pair.roll("--check")
+    run = pair.run("--check")
     assert "rule 1 (a short freeze needs no drain)" in run.output
     assert "Drain web-1, then approve it" in run.output
     assert "Drain web-0" not in run.output
@@ -120,7 +120,7 @@ def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):
 
 def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(pair):
     pair.simulator.add_event(id="S", type="Preempt", resources=["web-0"], notice=600, dwell=600)
-    run = pair.roll()
+    run = pair.run()
     assert run.code == 0, run.output
     assert (pair.approvals(), pair.count("drain", "web-0"), pair.count("restore", "web-0")) == (["S"], 1, 0)
     assert pair.summary(run)["hosts"]["web-0"]["state"] == "vanished"
@@ -149,7 +149,7 @@ def test_hostile_words_stay_words(pair, tmp_path):
             pair.noted_step(host),
             {"log": {"message": "draining for {{ maintenance_event.description }}"}},
         ]
-    run = pair.roll()
+    run = pair.run()
     assert run.code == 0, run.output
     assert sorted(pair.approvals()) == sorted(ids)
     assert [pair.summary(run)["events"][event_id]["outcome"] for event_id in ids] == ["over", "over"]
@@ -159,7 +159,7 @@ def test_hostile_words_stay_words(pair, tmp_path):
 
 def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair):
     pair.event_per_domain()
-    run = pair.roll("-e", "approve_wait_timeout=30m")
+    run = pair.run("-e", "approve_wait_timeout=30m")
     assert run.code == 2
     assert "must be a whole number of seconds" in run.output
     assert (pair.notes(), pair.approvals(), pair.drained_hosts()) == ([], [], [])
@@ -168,7 +168,7 @@ def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair)
 @pytest.mark.rest
 def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
     pair.journal("web-1").write_text("{")
-    run = pair.roll()
+    run = pair.run()
     assert run.code == 2, run.output
     assert pair.summary(run)["left"]["failed"] == ["web-1"]
     assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())
@@ -177,7 +177,7 @@ def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
 def test_a_fleet_of_which_nothing_could_be_read_is_a_failure(pair):
     for host in pair.domain_of:
         pair.host_vars[host]["maintenance_endpoint"] = "http://127.0.0.1:1"
-    run = pair.roll("--check")
+    run = pair.run("--check")
     assert run.code == 2
     assert "None of the 2 hosts could be read, so there is no plan." in run.output
 
@@ -186,17 +186,17 @@ def test_a_fleet_of_which_nothing_could_be_read_is_a_failure(pair):
 def test_somebody_is_told_when_something_is_left_to_do(pair, listener):
     hook = ("-e", f"maintenance_failure_webhook={listener.url}/hook")
     pair.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], dwell=1)
-    assert pair.roll(*hook).code == 0
+    assert pair.run(*hook).code == 0
     assert listener.bodies == []
 
     pair.host_vars["web-1"]["drain_steps"] = [{"command": {"drain": "/bin/false"}}]
     pair.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
-    assert pair.roll(*hook).code == 2
+    assert pair.run(*hook).code == 2
     (told,) = listener.bodies
     assert told["left"]["failed"] == ["web-1"]
     assert any("web-1" in line for line in told["lines"])
     # One that can't be told changes nothing.
-    run = pair.roll("-e", "maintenance_failure_webhook=http://127.0.0.1:9/none")
+    run = pair.run("-e", "maintenance_failure_webhook=http://127.0.0.1:9/none")
     assert run.code == 2
     assert "Something is left to do, see above." in run.output
 

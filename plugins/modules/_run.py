@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 DOCUMENTATION = r"""
-module: _roll
+module: _run
 short_description: "[INTERNAL] Decides what a run does next"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
@@ -80,7 +80,7 @@ options:
 
 EXAMPLES = r"""
 - name: Begin, as the playbook does
-  maintenance.azure._roll:
+  maintenance.azure._run:
     do: begin
     hosts: "{{ ansible_play_hosts_all }}"
   register: begun
@@ -88,7 +88,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-roll:
+run:
   description: The state of the run as a text, and what the plays need to know of it.
   type: dict
   returned: where it has changed

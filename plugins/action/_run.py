@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run knows goes in as a text, and comes out as one: plugin_utils/_roll decides, the playbooks do it.
+"""What a run knows goes in as a text, and comes out as one: plugin_utils/_run decides, the playbooks do it.
 
 A task is a process of its own, so nothing stays in memory. One text, as Ansible walks through all of a variable that is
 not one each time it is named; and no facts, as those outlive a run in a fact cache.
@@ -150,7 +150,7 @@ class ActionModule(ActionBase):
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
         shared = _run.for_the_plays(self.state, self.wishes)
-        return {"roll": {"state": packed(self.state), **shared}, **more}
+        return {"run": {"state": packed(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:
         inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from helpers.fleet import RollFleet
+from helpers.fleet import RunFleet
 from memory import peak_of
 from reached_by_ssh import WRAPPER, by_ssh
 from requests_of_a_host import WARM_UP
@@ -29,9 +29,9 @@ TEN, FEW, MANY = 10, 50, 200
 
 
 @contextlib.contextmanager
-def fleet_of(folder: Path, hosts: int, domains: int = 1, events: bool = True) -> Iterator[RollFleet]:
+def fleet_of(folder: Path, hosts: int, domains: int = 1, events: bool = True) -> Iterator[RunFleet]:
     folder.mkdir(parents=True)
-    with RollFleet(folder, hosts=hosts, domains=domains, requests_per_second=0) as fleet:
+    with RunFleet(folder, hosts=hosts, domains=domains, requests_per_second=0) as fleet:
         for host in fleet.domain_of:
             fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
             if events:
@@ -39,18 +39,18 @@ def fleet_of(folder: Path, hosts: int, domains: int = 1, events: bool = True) ->
         yield fleet
 
 
-def rolled(fleet: RollFleet, **settings: str) -> TimedRun:
+def ran(fleet: RunFleet, **settings: str) -> TimedRun:
     run = TimedRun(fleet.folder, fleet.command(*FORKS), timeout=1800, ANSIBLE_PIPELINING="1", **settings)
     _went_through(fleet, run.run.output)
     return run
 
 
-def _went_through(fleet: RollFleet, output: str) -> None:
+def _went_through(fleet: RunFleet, output: str) -> None:
     if fleet.drained_hosts() or len(fleet.approvals()) != len(fleet.simulator.events()):
-        sys.exit(f"the roll did not go through: {output[-2000:]}")
+        sys.exit(f"the run did not go through: {output[-2000:]}")
 
 
-def seconds_of_raw(fleet: RollFleet) -> float:
+def seconds_of_raw(fleet: RunFleet) -> float:
     """One task `raw` on all of these hosts; the first one is not counted."""
     run = play(fleet.folder, fleet.inventory(), [WARM_UP, {**WARM_UP, "name": "raw"}], ANSIBLE_PIPELINING="1")
     return run.of("raw")[0]
@@ -59,12 +59,12 @@ def seconds_of_raw(fleet: RollFleet) -> float:
 def one_wave(folder: Path, repeats: int) -> list[Figure]:
     own_time, waits = [], []
     for repeat in range(repeats):
-        run, waited = _one_wave_rolled(folder / str(repeat))
+        run, waited = _one_wave_ran(folder / str(repeat))
         own_time.append(run.seconds - waited)
         waits.append(waited)
     # Once more over ssh, where every command that comes to a host can be counted.
     used = folder / "used.jsonl"
-    _one_wave_rolled(folder / "ssh", force_command=f"{sys.executable} {WRAPPER} {used}")
+    _one_wave_ran(folder / "ssh", force_command=f"{sys.executable} {WRAPPER} {used}")
     trips = len([json.loads(line) for line in used.read_text().splitlines()])
     parts = {
         "own time": own_time,
@@ -85,9 +85,9 @@ def one_wave(folder: Path, repeats: int) -> list[Figure]:
     return [Figure("a wave of 10 hosts, Ansible's own time", "-", 8.0, own_time, " s", parts=parts, note=note)]
 
 
-def _one_wave_rolled(folder: Path, force_command: str = "") -> tuple[TimedRun, float]:
+def _one_wave_ran(folder: Path, force_command: str = "") -> tuple[TimedRun, float]:
     folder.mkdir(parents=True)
-    with RollFleet(folder, hosts=TEN, domains=1) as fleet, contextlib.ExitStack() as servers:
+    with RunFleet(folder, hosts=TEN, domains=1) as fleet, contextlib.ExitStack() as servers:
         fleet.simulator.add_event(id="E", type="Reboot", resources=list(fleet.domain_of), notice=900, dwell=0)
         for host in fleet.domain_of:
             fleet.host_vars[host]["drain_steps"] = [{"command": {"drain": "/bin/true", "restore": "/bin/true"}}]
@@ -111,7 +111,7 @@ def one_wave_of_many(folder: Path, repeats: int) -> list[Figure]:
             with fleet_of(folder / f"{repeat}-{count}", count) as fleet:
                 before = seconds_of_raw(fleet)
                 fleet.simulator.clear_log()
-                run = rolled(fleet)
+                run = ran(fleet)
                 requests.append(_requests_of_a_host(fleet))
                 raw = statistics.mean([before, seconds_of_raw(fleet)])
             a_host[count].append(run.seconds / count)
@@ -120,11 +120,11 @@ def one_wave_of_many(folder: Path, repeats: int) -> list[Figure]:
                 times_raw.append(run.seconds / raw)
     growth = [many / few for few, many in zip(a_host[FEW], a_host[MANY], strict=True)]
     parts.update({f"seconds a host of {count}": seconds for count, seconds in a_host.items()})
-    what = f"a roll, {MANY} hosts in one wave"
+    what = f"a run, {MANY} hosts in one wave"
     return [
         Figure(what, "one `raw` task on them", 40, times_raw, parts=parts),
         Figure(f"{what}, a host", f"a host of {FEW}", 1.15, growth, parts={}),
-        Figure("a roll, requests of a host", "-", 8, requests, note="readings while it waits are not counted"),
+        Figure("a run, requests of a host", "-", 8, requests, note="readings while it waits are not counted"),
     ]
 
 
@@ -132,10 +132,10 @@ def nothing_to_do(folder: Path, repeats: int) -> list[Figure]:
     seconds, parts = [], {}
     for repeat in range(repeats):
         with fleet_of(folder / str(repeat), MANY, events=False) as fleet:
-            run = rolled(fleet)
+            run = ran(fleet)
             seconds.append(run.seconds)
             parts = {"seconds by task": _by_task(run.tasks)}
-    return [Figure(f"a roll with nothing to do, {MANY} hosts", "-", 15, seconds, " s", parts=parts)]
+    return [Figure(f"a run with nothing to do, {MANY} hosts", "-", 15, seconds, " s", parts=parts)]
 
 
 def until_the_first_drain(folder: Path, repeats: int) -> list[Figure]:
@@ -149,7 +149,7 @@ def until_the_first_drain(folder: Path, repeats: int) -> list[Figure]:
             # As for somebody who has worked with these hosts before.
             seconds_of_raw(fleet)
             began = time.time()
-            rolled(fleet)
+            ran(fleet)
             seconds.append(min(at for _word, _host, at in fleet.notes()) - began)
     return [Figure("a run of 6 hosts in 3 domains by ssh, until the first drain step", "-", 3, seconds, " s")]
 
@@ -172,7 +172,7 @@ def _by_task(tasks: list[dict[str, Any]]) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _requests_of_a_host(fleet: RollFleet) -> float:
+def _requests_of_a_host(fleet: RunFleet) -> float:
     """The most that one host has sent, without its wait: what it reads after its approval, but for the last look."""
     sent: dict[str, int] = {}
     readings_after: dict[str, int] = {}

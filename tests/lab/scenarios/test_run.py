@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A roll over all three update domains, and the same events with nobody who prepares for them."""
+"""A run over all three update domains, and the same events with nobody who prepares for them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def assert_nothing_is_left(fleet):
         assert not (machine.root / "var/lib/azure-maintenance/journal.json").exists()
 
 
-def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
+def test_a_run_over_all_domains_loses_no_request(fleet, evidence, figures):
     ids = events.plan_all_domains(fleet, impact_seconds=20)
-    roll = controller.run("roll")
-    assert roll.code == 0, roll.output
+    run = controller.run("run")
+    assert run.code == 0, run.output
     answers = evidence.answers()
     assert answers.failed == []
     assert evidence.two_domains_at_once() == []
@@ -32,11 +32,11 @@ def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
     assert {span.host for span in evidence.out_of_service()} == ALL
     assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
     assert_nothing_is_left(fleet)
-    seconds = roll_seconds(evidence)
+    seconds = run_seconds(evidence)
 
     changes, approvals = len(evidence.server_changes()), len(evidence.approvals())
     nginx = [evidence.unit_changes(machine, "nginx.service") for machine in fleet.web]
-    again = controller.run("roll-again")
+    again = controller.run("run-again")
     assert again.code == 0, again.output
     assert (len(evidence.server_changes()), len(evidence.approvals())) == (changes, approvals)
     assert [evidence.unit_changes(machine, "nginx.service") for machine in fleet.web] == nginx
@@ -47,7 +47,7 @@ def test_a_roll_over_all_domains_loses_no_request(fleet, evidence, figures):
     )
 
 
-def roll_seconds(evidence):
+def run_seconds(evidence):
     spans = evidence.out_of_service()
     return max(span.end for span in spans) - min(span.begin for span in spans)
 
@@ -80,8 +80,8 @@ def test_a_freeze(fleet, figures, seconds):
         evidence = Evidence(fleet)
         event_id = events.plan(fleet, "Freeze", "web-0", duration=seconds)
         policy = [{"name": f"freezes are {how}", "type": "Freeze", "action": action}]
-        roll = controller.run(f"freeze-{seconds}-{action}", maintenance_policy=policy)
-        assert roll.code == 0, roll.output
+        run = controller.run(f"freeze-{seconds}-{action}", maintenance_policy=policy)
+        assert run.code == 0, run.output
         assert evidence.approvals() == [event_id]
         assert evidence.boots("web-0") == 0
         frozen = {line["what"]: line["time"] for line in evidence.platform()}
