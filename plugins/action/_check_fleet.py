@@ -95,7 +95,7 @@ def default_policy() -> t.Any:
 def _others(options: dict[str, t.Any]) -> list[str]:
     """The machines that were looked at for others."""
     names = [one.get("__check_machine") for one in options["machines"]]
-    names += [(one.get("__check_call") or {}).get("keeper") for one in options["leases"]]
+    names += [(one.get("__check_call") or {}).get("lock_host") for one in options["leases"]]
     return list(dict.fromkeys(str(name) for name in names if name))
 
 

@@ -23,8 +23,8 @@ class ActionModule(MachineAction):
         _unused, options = self.validate_argument_spec(argument_spec=check_machine_options())
         entries = plain(options["entries"])
         needs = {str(need): need for entry in entries for need in entry["needs"]}
-        keepers = [one for one in entries if any(need["is_recorded"] for need in one["needs"])]
-        folders = list(dict.fromkeys(options["records"] or one["records"] for one in keepers))
+        lock_hosts = [one for one in entries if any(need["is_recorded"] for need in one["needs"])]
+        folders = list(dict.fromkeys(options["records"] or one["records"] for one in lock_hosts))
         where = str(self._task.delegate_to or (task_vars or {})["inventory_hostname"])
         findings: list[Finding] = []
         records = None

@@ -30,7 +30,7 @@ class ActionModule(ActionBase):
             results = {str(result[result["ansible_loop_var"]]): result for result in options["results"]}
             found = verdict(
                 options["group"],
-                options["keepers"],
+                options["lock_hosts"],
                 results,
                 options["do"],
                 now=time.time(),
@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
         lists = {
             "notes": list(map(dict, found.notes)),
-            "lost_keepers": list(found.lost_keepers),
+            "lost_lock_hosts": list(found.lost_lock_hosts),
             "refused_by": list(found.refused_by),
         }
         return wrap_var({"changed": False, **told, **lists})
@@ -54,7 +54,8 @@ class ActionModule(ActionBase):
 def _refusals_in(option: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
     try:
         return {
-            str(keeper): {"since": float(one["since"]), "last": float(one["last"])} for keeper, one in option.items()
+            str(lock_host): {"since": float(one["since"]), "last": float(one["last"])}
+            for lock_host, one in option.items()
         }
     except (KeyError, TypeError):
         raise ValueError("refused_before must be the refusals of the verdict before this one") from None

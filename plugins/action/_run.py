@@ -122,7 +122,7 @@ class ActionModule(ActionBase):
         return _view.Inventory(elsewhere, names)
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
-        """Lease -> keeper -> what it answered. Who asked whom does not matter."""
+        """Lease -> lock host -> what it answered. Who asked whom does not matter."""
         # Where one host has asked for all, all have its answers; else each host has a part of them.
         if len(_asked(self.task_vars)) == self.options["asked"]:
             return _by_lease([self.task_vars])
@@ -381,7 +381,7 @@ def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, 
     for variables in askers:
         for result in _asked(variables):
             call = result["__call"]
-            found.setdefault(str(call["group"]), {})[str(call["keeper"])] = plain(result)
+            found.setdefault(str(call["group"]), {})[str(call["lock_host"])] = plain(result)
     return found
 
 

@@ -30,7 +30,7 @@ options:
     description: Whose lease it is, for the words of RV(msg).
     type: str
     default: ""
-  keepers:
+  lock_hosts:
     description: All hosts that keep the lease.
     type: list
     elements: str
@@ -64,7 +64,7 @@ EXAMPLES = r"""
 - name: Go on with the lease only
   maintenance.azure._lease_verdict:
     do: take
-    keepers: [web-1, web-2, web-3]
+    lock_hosts: [web-1, web-2, web-3]
     results: "{{ taken.results }}"
   run_once: true
   register: lease
@@ -85,7 +85,7 @@ holder:
   type: str
   returned: success
   sample: run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more
-lost_keepers:
+lost_lock_hosts:
   description: The lock hosts that could not be reached, or could not do it.
   type: list
   elements: str

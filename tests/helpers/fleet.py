@@ -125,13 +125,15 @@ class RunFleet:
         with self.start("killed", *arguments) as run:
             run.wait_for(condition, timeout)
 
-    def lease(self, keeper: str) -> dict[str, Any]:
-        path = self.folder / f"{keeper}.lock"
+    def lease(self, lock_host: str) -> dict[str, Any]:
+        path = self.folder / f"{lock_host}.lock"
         return json.loads(path.read_text()) if path.exists() else {}
 
     def is_noted(self, host: str) -> bool:
-        """The keepers know that the host is about to be drained."""
-        return any(note["host"] == host for keeper in self.domain_of for note in self.lease(keeper).get("notes", ()))
+        """The lock hosts know that the host is about to be drained."""
+        return any(
+            note["host"] == host for lock_host in self.domain_of for note in self.lease(lock_host).get("notes", ())
+        )
 
     def is_noted_and_nobody_writes(self, host: str) -> bool:
         """As is_noted, and no command on a lock host is under way that would stop together with the run."""

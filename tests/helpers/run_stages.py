@@ -47,11 +47,11 @@ def a_run(hosts=HOSTS, events=(), **more):
     return _run.plan(state, {host: reading(host, events) for host in hosts}, wishes(), INVENTORY, NOW)
 
 
-def answers(held=True, notes=(), renewed=False, keepers=3):
+def answers(held=True, notes=(), renewed=False, lock_hosts=3):
     told = {"held": held, "renewed": renewed, "notes": list(notes), "changed": True, "took_over_from": None}
     holder = {"run_id": "other", "user": "u", "host": "h", "note": "", "taken_at": "t", "seconds_left": 9}
     told["holder"] = None if held else {**holder, "controller": "c", "pid": 1, "process_start": "1"}
-    return {"set": dict.fromkeys(HOSTS[:keepers], told)}
+    return {"set": dict.fromkeys(HOSTS[:lock_hosts], told)}
 
 
 def decided(events, batch, told, state=None, **journals):

@@ -49,7 +49,7 @@ class Fleet:
         for machine in self.machines.values():
             machine.build()
             machine.turn_on()
-            machine.start_keeper()
+            machine.start_lock_host()
         self._start_simulator()
         controller.install()
         for machine in self.machines.values():
@@ -137,7 +137,7 @@ def mounts() -> list[str]:
 def down() -> None:
     """Remove all that runs or is held by the kernel, also what a killed run left; files that are worth keeping stay."""
     everything = Group()
-    # A keeper may be about to boot a machine: until a second look finds nobody.
+    # A lock host may be about to boot a machine: until a second look finds nobody.
     wait_until(lambda: everything.kill() or not everything.processes(), "all processes of the lab are gone", 60)
     for place in mounts():
         run("umount", place)

@@ -82,10 +82,10 @@ class Machine:
 
     # -- power and cable
 
-    def start_keeper(self) -> None:
+    def start_lock_host(self) -> None:
         """The process that boots the machine whenever its power is on; it outlives us."""
         with (LOGS / f"{self.name}.console").open("ab") as log:
-            Group("keepers").start(program("keeper", self.name), stdout=log, stderr=log)
+            Group("lock_hosts").start(program("lock_host", self.name), stdout=log, stderr=log)
 
     @property
     def has_power(self) -> bool:
@@ -127,7 +127,7 @@ class Machine:
             network.plug(self.place, True)
 
     def run_once(self) -> int:
-        """One boot, from power on to the end of the container; gives its exit code. Called by the keeper."""
+        """One boot, from power on to the end of the container; gives its exit code. Called by the lock host."""
         self.group.remove()
         network.plug(self.place, True)
         container = self.group.start(

@@ -195,23 +195,26 @@ LeaseAnswer: t.TypeAlias = Mapping[str, t.Any]
 
 
 def about_leases(results: Sequence[LeaseAnswer]) -> list[Finding]:
-    """`results`: of the module lease with `do: read` in a loop over {group, keeper}."""
+    """`results`: of the module lease with `do: read` in a loop over {group, lock host}."""
     by_group: dict[str, dict[str, LeaseAnswer]] = {}
     for result in results:
         call = result["__check_call"]
-        by_group.setdefault(str(call["group"]), {})[str(call["keeper"])] = result
+        by_group.setdefault(str(call["group"]), {})[str(call["lock_host"])] = result
     return [_about_lease(group, answers) for group, answers in by_group.items()]
 
 
 def _about_lease(group: str, answers: Mapping[str, LeaseAnswer]) -> Finding:
     point = f"lease of {group}" if group else "lease"
-    keepers = in_words(list(answers))
+    lock_hosts = in_words(list(answers))
     found = verdict(group, list(answers), answers, READ)
     needed = len(answers) // 2 + 1
-    if len(answers) - len(found.lost_keepers) < needed:
-        lost = [f"{keeper} ({letters(answers[keeper].get('msg') or 'no answer')})" for keeper in found.lost_keepers]
+    if len(answers) - len(found.lost_lock_hosts) < needed:
+        lost = [
+            f"{lock_host} ({letters(answers[lock_host].get('msg') or 'no answer')})"
+            for lock_host in found.lost_lock_hosts
+        ]
         do = "Nothing begins in this group until more than half answer: look at them, or set maintenance_lock_hosts"
-        return bad("state", point, f"of its lock hosts {keepers} these do not answer: {some_of(lost, 3)}", do)
+        return bad("state", point, f"of its lock hosts {lock_hosts} these do not answer: {some_of(lost, 3)}", do)
     if found.holder:
         do = "A run is at work: wait until it has ended. A lease that is not renewed lapses by itself"
         return doubtful("state", point, f"held by {found.holder}", do)
@@ -219,11 +222,11 @@ def _about_lease(group: str, answers: Mapping[str, LeaseAnswer]) -> Finding:
     if notes:
         do = "The next run of this group reads these hosts, and removes the notes of those that are in service"
         return doubtful("state", point, f"free, with notes that {some_of(notes)} may be drained", do)
-    if found.lost_keepers:
+    if found.lost_lock_hosts:
         do = "One more and nothing begins in this group: look at it, or set maintenance_lock_hosts"
-        missing = in_words(list(found.lost_keepers))
-        return doubtful("state", point, f"free, but of its lock hosts {keepers} one does not answer: {missing}", do)
-    return good("state", point, f"free, kept on {keepers}")
+        missing = in_words(list(found.lost_lock_hosts))
+        return doubtful("state", point, f"free, but of its lock hosts {lock_hosts} one does not answer: {missing}", do)
+    return good("state", point, f"free, kept on {lock_hosts}")
 
 
 _DURATIONS = ("shorter_than", "longer_than")

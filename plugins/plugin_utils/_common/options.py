@@ -105,7 +105,7 @@ def lease_options() -> dict[str, t.Any]:
     )
 
 
-def lease_keepers_options() -> dict[str, t.Any]:
+def lease_lock_hosts_options() -> dict[str, t.Any]:
     return dict(
         hosts=dict(type="list", elements="str", required=True),
         lock_hosts=dict(type="list", elements="str"),
@@ -116,7 +116,7 @@ def lease_verdict_options() -> dict[str, t.Any]:
     return dict(
         do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
         group=dict(type="str", default=""),
-        keepers=dict(type="list", elements="str", required=True),
+        lock_hosts=dict(type="list", elements="str", required=True),
         results=dict(type="list", elements="dict", required=True),
         refused_before=dict(type="dict", default={}),
     )
@@ -139,7 +139,7 @@ def check_machine_options() -> dict[str, t.Any]:
     return dict(entries=dict(type="list", elements="dict", required=True), records=dict(type="str"))
 
 
-def check_keepers_options() -> dict[str, t.Any]:
+def check_lock_hosts_options() -> dict[str, t.Any]:
     return dict(lock_hosts=dict(type="list", elements="str"))
 
 

@@ -131,7 +131,7 @@ class LeaseVerdict:
     # hosts that have it, `lacking` those that answered, remember back to its time, and do not have it.
     notes: tuple[Mapping[str, t.Any], ...]
     # The lock hosts that could not be reached, or could not do it.
-    lost_keepers: tuple[str, ...]
+    lost_lock_hosts: tuple[str, ...]
     # A majority grants the lease, and these lock hosts stand in its way.
     refused_by: tuple[str, ...]
     # The lock host that has refused for so long that the majority counts; "" for none.
@@ -144,7 +144,7 @@ class LeaseVerdict:
 
 def verdict(
     group: str,
-    keepers: Sequence[str],
+    lock_hosts: Sequence[str],
     results: Mapping[str, Mapping[str, t.Any]],
     do: str,
     hosts: Collection[str] | None = None,
@@ -157,12 +157,12 @@ def verdict(
     `refused_before` is what the verdict before this one returned as `refusals`. Without `now` no lock host is outvoted,
     and none is said to lack a note.
     """
-    if not keepers:
+    if not lock_hosts:
         raise ValueError("there is no lock host")
-    answers = {keeper: _Answer(results.get(keeper), do) for keeper in dict.fromkeys(keepers)}
+    answers = {lock_host: _Answer(results.get(lock_host), do) for lock_host in dict.fromkeys(lock_hosts)}
     needed = len(answers) // 2 + 1
     has_majority = do in (TAKE, RENEW) and sum(answer.counts for answer in answers.values()) >= needed
-    refusing = [keeper for keeper, answer in answers.items() if answer.refuses]
+    refusing = [lock_host for lock_host, answer in answers.items() if answer.refuses]
     refusals = _refusals(refusing, has_majority, refused_before or {}, now)
     alone = refusing[0] if has_majority and len(refusing) == 1 else ""
     outvoted = alone if alone in refusals and is_outvoted(refusals[alone]) else ""
@@ -172,7 +172,7 @@ def verdict(
         held=held,
         holder=_holder(answers, held),
         notes=_tagged_notes(answers, hosts, now),
-        lost_keepers=tuple(keeper for keeper, answer in answers.items() if answer.lost),
+        lost_lock_hosts=tuple(lock_host for lock_host, answer in answers.items() if answer.lost),
         refused_by=tuple(refusing) if has_majority and not held else (),
         outvoted=outvoted,
         refusals=refusals,
@@ -193,15 +193,15 @@ def _refusals(
         return {}
     if not has_majority:
         return {
-            keeper: before[keeper]
-            for keeper in refusing
-            if keeper in before and 0 <= now - before[keeper]["last"] <= LONGEST_WITHOUT_A_MAJORITY
+            lock_host: before[lock_host]
+            for lock_host in refusing
+            if lock_host in before and 0 <= now - before[lock_host]["last"] <= LONGEST_WITHOUT_A_MAJORITY
         }
     found: dict[str, Refusal] = {}
-    for keeper in refusing:
-        known = before.get(keeper)
+    for lock_host in refusing:
+        known = before.get(lock_host)
         goes_on = known is not None and len(refusing) == 1 and 0 <= now - known["last"] <= LONGEST_PAUSE
-        found[keeper] = {"since": known["since"] if known and goes_on else now, "last": now}
+        found[lock_host] = {"since": known["since"] if known and goes_on else now, "last": now}
     return found
 
 
@@ -321,16 +321,16 @@ def _identity(holder: Mapping[str, t.Any]) -> str:
 def _tagged_notes(
     answers: Mapping[str, _Answer], hosts: Collection[str] | None, now: float | None
 ) -> tuple[Mapping[str, t.Any], ...]:
-    said = {keeper: answer.notes(hosts, now) for keeper, answer in answers.items()}
+    said = {lock_host: answer.notes(hosts, now) for lock_host, answer in answers.items()}
     found = {key: note for notes in said.values() for key, note in notes.items()}
     return tuple(
         {
             **found[key],
-            "by": [keeper for keeper in answers if key in said[keeper]],
+            "by": [lock_host for lock_host in answers if key in said[lock_host]],
             "lacking": [
-                keeper
-                for keeper, answer in answers.items()
-                if now is not None and key not in said[keeper] and answer.remembers(found[key], now)
+                lock_host
+                for lock_host, answer in answers.items()
+                if now is not None and key not in said[lock_host] and answer.remembers(found[key], now)
             ],
         }
         for key in sorted(found)
@@ -339,7 +339,7 @@ def _tagged_notes(
 
 def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, do: str) -> str:
     lease = f"lease of {letters(found.group)}" if found.group else "lease"
-    where = ", ".join(f"{keeper}: {answer.state}" for keeper, answer in answers.items())
+    where = ", ".join(f"{lock_host}: {answer.state}" for lock_host, answer in answers.items())
     if do == READ:
         return f"The {lease} is held by {found.holder or 'nobody'} ({where})."
     if do == RELEASE:
@@ -350,10 +350,10 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
     count = f"{ours} of {len(answers)} lock hosts hold it for this run and it takes {needed} ({where})"
     if found.refused_by:
         return _refused(found, answers, lease, count, do)
-    if len(answers) - len(found.lost_keepers) < needed:
+    if len(answers) - len(found.lost_lock_hosts) < needed:
         both = " Of two lock hosts both are needed; one, or three, is better." if len(answers) == 2 else ""
         return (
-            f"The {lease} can't be had: {count}.{both} Make {', '.join(found.lost_keepers)} reachable again, or name"
+            f"The {lease} can't be had: {count}.{both} Make {', '.join(found.lost_lock_hosts)} reachable again, or name"
             " other hosts in maintenance_lock_hosts, the same for every run"
         )
     if do == RENEW:
@@ -370,7 +370,9 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
 
 def _refused(found: LeaseVerdict, answers: Mapping[str, _Answer], lease: str, count: str, do: str) -> str:
     begins = f"This run has lost the {lease}" if do == RENEW else f"The {lease} can't be had yet"
-    says = "; ".join(f"{keeper} says that it is held by {_holder_at(answers[keeper])}" for keeper in found.refused_by)
+    says = "; ".join(
+        f"{lock_host} says that it is held by {_holder_at(answers[lock_host])}" for lock_host in found.refused_by
+    )
     return (
         f"{begins}: {count}, but {in_words(list(found.refused_by))} refuses it. {says}. If that goes on for more than"
         f" {SECONDS_OF_A_REFUSAL:.0f} s while all others grant it, that lock host is outvoted"
@@ -384,10 +386,10 @@ def _outvoted(found: LeaseVerdict, answers: Mapping[str, _Answer]) -> str:
     return f" {outvoted_in_words(found.outvoted, found.refusals[found.outvoted], found.group)}. {says}."
 
 
-def outvoted_in_words(keeper: str, refusal: Refusal, group: str) -> str:
+def outvoted_in_words(lock_host: str, refusal: Refusal, group: str) -> str:
     lease = f"lease of {letters(group)}" if group else "lease"
     return (
-        f"{keeper} refuses the {lease} without reason since {iso_time(refusal['since'])}, although a majority of the"
+        f"{lock_host} refuses the {lease} without reason since {iso_time(refusal['since'])}, although a majority of the"
         " lock hosts grants it, so it is outvoted. Look at that host"
     )
 

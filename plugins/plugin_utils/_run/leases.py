@@ -17,7 +17,7 @@ from .rounds import Round, drained_for, in_slices
 from .run_state import FenceTerms, FirstWave, LeaseCall, MarkData, NoteData, RunState
 from .view import grouping_of
 
-# Lease -> keeper -> what it answered.
+# Lease -> lock host -> what it answered.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
 
 
@@ -46,7 +46,7 @@ class Verdicts:
         return {lease: found for lease, found in {**before, **now}.items() if found}
 
     def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
-        """What the keepers of the leases that we have said last; of the others what was known before."""
+        """What the lock hosts of the leases that we have said last; of the others what was known before."""
         held = [found for found in self.by_lease.values() if found.held]
         if not held:
             return list(known)
@@ -54,7 +54,7 @@ class Verdicts:
 
 
 def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()) -> Verdicts:
-    """A keeper is believed about the hosts of its own lease alone.
+    """A lock host is believed about the hosts of its own lease alone.
 
     Of `needed` leases this run has those that it was told it has: no answer at all is a no.
     """
@@ -65,7 +65,7 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, n
         {
             lease: verdict(
                 lease,
-                state["keepers"][lease],
+                state["lock_hosts"][lease],
                 answers.get(lease, {}),
                 deed,
                 hosts=set(members.get(lease, ())),
@@ -73,7 +73,7 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, n
                 refused_before=state["refusals"].get(lease),
             )
             for lease in dict.fromkeys([*answers, *needed])
-            if lease in state["keepers"]
+            if lease in state["lock_hosts"]
         }
     )
 
@@ -96,14 +96,14 @@ def calls_for(
     notes: Sequence[NoteData] = (),
     forget: Sequence[str] = (),
 ) -> list[LeaseCall]:
-    """One call for each keeper of each lease that these hosts need."""
+    """One call for each lock host of each lease that these hosts need."""
     calls: list[LeaseCall] = []
     for lease in leases_for(hosts, grouping):
         own = [_as_kept(note) for note in notes if state["lease_of"].get(note["host"], "") == lease]
         gone = [host for host in forget if state["lease_of"].get(host, "") == lease]
         calls += [
-            {"group": lease, "keeper": keeper, "notes": own, "forget": gone}
-            for keeper in state["keepers"].get(lease, ())
+            {"group": lease, "lock_host": lock_host, "notes": own, "forget": gone}
+            for lock_host in state["lock_hosts"].get(lease, ())
         ]
     return calls
 
@@ -116,9 +116,9 @@ def _as_kept(note: NoteData) -> NoteData:
 def outvoted(state: RunState, now: float) -> list[str]:
     """The lock hosts that were outvoted just now, in words."""
     return [
-        outvoted_in_words(keeper, refusal, lease)
+        outvoted_in_words(lock_host, refusal, lease)
         for lease, refusals in state["refusals"].items()
-        for keeper, refusal in refusals.items()
+        for lock_host, refusal in refusals.items()
         if is_outvoted(refusal) and refusal["last"] == now
     ]
 

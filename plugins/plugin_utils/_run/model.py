@@ -425,7 +425,7 @@ class GroupState:
         return event.takes_down and (event.started or event.id in self.marks or event.id in self.noted_marks)
 
     def is_out(self, host: Host) -> bool:
-        """Something of it is drained, says its journal, a record on another machine, or a note of the keepers."""
+        """Something of it is drained, says its journal, a record on another machine, or a note of the lock hosts."""
         if host.stuck and self.run.settings.continue_after_failure:
             # Rule 6: it is told and no longer counts.
             return False

@@ -124,7 +124,7 @@ def _may_have_lost(known: Kept, note: NoteData) -> bool:
 
 
 def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, now: float) -> Decision:
-    """Only what a majority of the keepers was told is done."""
+    """Only what a majority of the lock hosts was told is done."""
     lost = lost_leases(state, answers, decision["calls"], now)
     found = decision["round"]
     out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
@@ -150,7 +150,7 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, no
 def order(
     state: RunState, found: Round, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float
 ) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
-    """What each host does after the drain; why events may not be approved now; what the keepers are told first."""
+    """What each host does after the drain; why events may not be approved now; what the lock hosts are told first."""
     batch = list(variables)
     drains = drain_states(found["drain"], variables)
     kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
@@ -199,7 +199,7 @@ def order(
 def confirm_approval(
     state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float
 ) -> tuple[dict[str, Order], dict[str, str]]:
-    """An approval that the keepers were not told of is not sent: its hosts stay drained, and are read again."""
+    """An approval that the lock hosts were not told of is not sent: its hosts stay drained, and are read again."""
     lost = lost_leases(state, answers, calls, now)
     held: dict[str, str] = {}
     for host, one in orders.items():
@@ -233,7 +233,7 @@ def record(
             # It was read before this run brought it back, or saw it off. What is read later counts again.
             kept[host] = {**kept[host], "journal": None}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
-    # What this run has told the keepers itself is not among what they have told it.
+    # What this run has told the lock hosts itself is not among what they have told it.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
     noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
     # What was to be drained when the plan was made, and then was not.

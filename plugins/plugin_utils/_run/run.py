@@ -152,7 +152,7 @@ def begin(
         "held": {},
         "stopped": "",
         "not_believed": [],
-        "keepers": lease_groups(groups, lock_hosts, windows),
+        "lock_hosts": lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
         "vms": {host: list(entry) for host, entry in (vms or {}).items()},
         "services": dict(services or {}),

@@ -49,7 +49,7 @@ class _NoteAsKept(t.TypedDict):
 
 
 class NoteData(_NoteAsKept, total=False):
-    """What the holder of a lease is about to do to a host; the keepers hold it."""
+    """What the holder of a lease is about to do to a host; the lock hosts hold it."""
 
     # The lock hosts that have it, and those that remember back to its time and lack it. They know nothing of that.
     by: list[str]
@@ -81,10 +81,10 @@ class RecordData(t.TypedDict):
 
 
 class LeaseCall(t.TypedDict):
-    """One keeper that is asked about the lease of one group."""
+    """One lock host that is asked about the lease of one group."""
 
     group: str
-    keeper: str
+    lock_host: str
     notes: list[NoteData]
     forget: list[str]
 
@@ -210,8 +210,8 @@ class RunState(t.TypedDict):
     held: dict[str, str]
     stopped: str
     not_believed: list[str]
-    # Lease -> its keepers; host -> its lease; what the keepers were told.
-    keepers: dict[str, list[str]]
+    # Lease -> its lock hosts; host -> its lease; what the lock hosts were told.
+    lock_hosts: dict[str, list[str]]
     lease_of: dict[str, str]
     # Host of the inventory -> its VM and its resource group, where it declares them: see vm_claims.py.
     vms: dict[str, list[str | None]]

@@ -305,7 +305,7 @@ def _happens_to_a_host(world, accident):
 
 def _spared(world):
     """Where a lock host lies, the others do what they should: what comes of two faults at once is not promised."""
-    asked = {keeper.name for keepers in world.keepers.values() for keeper in keepers}
+    asked = {lock_host.name for lock_hosts in world.lock_hosts.values() for lock_host in lock_hosts}
     return asked if any(name in asked for name in world.lies) else set()
 
 

@@ -27,7 +27,7 @@ class Answer:
     remembers_since: float
 
 
-class Keeper:
+class LockHost:
     """The lock file of one group on one machine, which may be a host of the fleet."""
 
     def __init__(self, world, name, group):
@@ -108,7 +108,7 @@ class Quorum:
 
     def __init__(self, parts):
         self.parts = parts
-        self.refusals = {}  # keeper -> since when it alone stands in the way of a majority, and when it last did
+        self.refusals = {}  # lock host -> since when it alone stands in the way of a majority, and when it last did
 
     def holds(self, answers, now):
         if sum(answer.held for answer in answers.values()) < 2:

@@ -63,7 +63,7 @@ class Run:
         self.known = Known(world, name, hosts)
         self.ended_at = None
         self.notes = {}  # group -> the notes that its lock hosts had last
-        self.quorums = {group: Quorum(world.parts) for group in world.keepers}
+        self.quorums = {group: Quorum(world.parts) for group in world.lock_hosts}
         self.first_acts = []
 
     # -- what happens to it
@@ -154,12 +154,12 @@ class Run:
     def _ask(self, group, command, *args):
         """Lock host -> what it answers to this."""
         answers, lost = {}, [0.0]
-        for keeper in self.world.keepers[group]:
+        for lock_host in self.world.lock_hosts[group]:
             # Each gets it at a time of its own.
             yield self._wait() / 4
-            lost.append(self._lost_at(keeper.name))
+            lost.append(self._lost_at(lock_host.name))
             if not lost[-1]:
-                answers[keeper.name] = getattr(keeper, command)(self.name, *args)
+                answers[lock_host.name] = getattr(lock_host, command)(self.name, *args)
         yield max(lost) or self._wait()
         return answers
 
@@ -168,10 +168,10 @@ class Run:
         answers = yield from self._ask(group, "take", notes)
         if not self.quorums[group].holds(answers, self.world.clock.now):
             got = [name for name, answer in answers.items() if answer.held]
-            for keeper in self.world.keepers[group]:
-                if keeper.name in got and not self._lost_at(keeper.name):
-                    keeper.forget(self.name, [note["host"] for note in notes])
-                    keeper.release(self.name)
+            for lock_host in self.world.lock_hosts[group]:
+                if lock_host.name in got and not self._lost_at(lock_host.name):
+                    lock_host.forget(self.name, [note["host"] for note in notes])
+                    lock_host.release(self.name)
             return False
         self.notes[group] = self.quorums[group].notes(answers, self._members(group))
         self.world.tell(f"{self.name} has the lease of {group} from {[n for n, a in answers.items() if a.held]}")
@@ -200,9 +200,9 @@ class Run:
     def release_leases(self, groups):
         yield self._wait()
         for group in groups:
-            for keeper in self.world.keepers[group]:
-                if not self._lost_at(keeper.name):
-                    keeper.release(self.name)
+            for lock_host in self.world.lock_hosts[group]:
+                if not self._lost_at(lock_host.name):
+                    lock_host.release(self.name)
 
     def _remove_notes(self, groups, fresh):
         """Who reads a host and finds it in service removes its notes, as the product does it; its own as well."""
@@ -366,9 +366,9 @@ class Run:
         unused = [note["host"] for note in self.told if note["host"] not in used]
         if unused:
             yield self._wait()
-            for keeper in (keeper for group in groups for keeper in self.world.keepers[group]):
-                if not self._lost_at(keeper.name):
-                    keeper.forget(self.name, unused)
+            for lock_host in (lock_host for group in groups for lock_host in self.world.lock_hosts[group]):
+                if not self._lost_at(lock_host.name):
+                    lock_host.forget(self.name, unused)
 
     def _look_for_the_dead(self, moves):
         for move in moves:

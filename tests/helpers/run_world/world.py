@@ -9,7 +9,7 @@ import random
 
 from .azure import Azure
 from .clockwork import Clockwork
-from .lease import Keeper
+from .lease import LockHost
 from .machines import Balancer, WorldHost
 from .parts import ALL
 from .run import Run
@@ -36,24 +36,24 @@ class World:
         self.truth = Truth(self)
         self.hosts = {name: WorldHost(self, name) for name in self.domain}
         self.balancer = Balancer(self, self.domain)
-        self.keepers = {
-            group: [Keeper(self, name, group) for name in (lock_hosts or {}).get(group, ("k0", "k1", "k2"))]
+        self.lock_hosts = {
+            group: [LockHost(self, name, group) for name in (lock_hosts or {}).get(group, ("k0", "k1", "k2"))]
             for group in dict.fromkeys(self.group.values())
         }
-        for keeper in self._all_keepers():
-            keeper.lies = self.lies.get(keeper.name, ())
+        for lock_host in self._all_lock_hosts():
+            lock_host.lies = self.lies.get(lock_host.name, ())
         self.runs = {}
         # (run, point) -> what happens to the run when it gets there: ("kill",) or ("stop", seconds).
         self.accidents = {}
         self.azure = Azure(self, events, shared)
 
-    def _all_keepers(self):
-        return [keeper for keepers in self.keepers.values() for keeper in keepers]
+    def _all_lock_hosts(self):
+        return [lock_host for lock_hosts in self.lock_hosts.values() for lock_host in lock_hosts]
 
     def lose_lock_files(self, machine):
-        for keeper in self._all_keepers():
-            if keeper.name == machine:
-                keeper.loses_disk(self.clock.now)
+        for lock_host in self._all_lock_hosts():
+            if lock_host.name == machine:
+                lock_host.loses_disk(self.clock.now)
 
     def has_liar(self, group):
         """Whether a host of it lies. A lock host that is no host of it is not one."""

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a check finds elsewhere: leases and their keepers, nodes of Kubernetes."""
+"""What a check finds elsewhere: leases and their lock hosts, nodes of Kubernetes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AWAY = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port"
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Group a is free, b is held, c has notes, of d one keeper is away, of e two are, and f has an unreadable lease."""
+    """Group a is free, b is held, c has notes, of d one lock host is away, of e two are, and f has an unreadable lease."""
     folder = tmp_path_factory.mktemp("leases")
     hosts = {}
     for group in "abcdef":
@@ -87,7 +87,7 @@ def test_nothing_is_taken(tmp_path):
 
 
 @needs_ssh
-def test_the_keepers_that_the_user_names(tmp_path):
+def test_the_lock_hosts_that_the_user_names(tmp_path):
     own = {"maintenance_lock_path": str(tmp_path / "run.lock"), "drain_journal": str(tmp_path / "journal.json")}
     hosts = {"a": own, "b": own, "bastion": {**own, **AWAY}}
     found = check(tmp_path, inventory(tmp_path, hosts), maintenance_hosts="a,b", maintenance_lock_hosts=["bastion"])

@@ -21,7 +21,7 @@ from helpers.lying_host import LyingHost
 from helpers.network import HangingHost, ssh_that_is_refused
 from helpers.waiting import PATIENCE, wait_until
 
-KEEPERS = ("web-1", "web-2", "web-10")
+LOCK_HOSTS = ("web-1", "web-2", "web-10")
 MODULE = "maintenance.azure.lease"
 ASKED = "Take the lease on each lock host"
 VERDICT = "Go on only with the lease"
@@ -45,14 +45,14 @@ def play(*arguments, **more):
 
 
 def paths(folder, group=""):
-    return {keeper: Path(group_path(str(folder / keeper / "run.lock"), group)) for keeper in KEEPERS}
+    return {lock_host: Path(group_path(str(folder / lock_host / "run.lock"), group)) for lock_host in LOCK_HOSTS}
 
 
 def holders(folder, group=""):
     found = {}
-    for keeper, path in paths(folder, group).items():
+    for lock_host, path in paths(folder, group).items():
         lease = json.loads(path.read_text())["lease"] if path.exists() else None
-        found[keeper] = lease and lease["run_id"]
+        found[lock_host] = lease and lease["run_id"]
     return found
 
 
@@ -62,8 +62,8 @@ def hosts(tmp_path):
 
 
 def make_hosts(folder, *away, **own_vars):
-    """Four hosts of which the first three are the keepers; an ssh that never gets through leads to those away."""
-    own = {keeper: {"maintenance_lock_path": str(path)} for keeper, path in paths(folder).items()}
+    """Four hosts of which the first three are the lock hosts; an ssh that never gets through leads to those away."""
+    own = {lock_host: {"maintenance_lock_path": str(path)} for lock_host, path in paths(folder).items()}
     own["web-11"] = {}
     for host in away:
         own[host].update(ssh_that_is_refused(folder))
@@ -103,7 +103,7 @@ def uptime():
     return float(Path("/proc/uptime").read_text().split()[0])
 
 
-def foreign(folder, seconds, group="", notes=(), keepers=KEEPERS):
+def foreign(folder, seconds, group="", notes=(), lock_hosts=LOCK_HOSTS):
     """A lease that a run on another controller has."""
     lease = {
         "run_id": "elsewhere",
@@ -118,13 +118,13 @@ def foreign(folder, seconds, group="", notes=(), keepers=KEEPERS):
         "counted_from": uptime(),
         "seconds": seconds,
     }
-    for path in (paths(folder, group)[keeper] for keeper in keepers):
+    for path in (paths(folder, group)[lock_host] for lock_host in lock_hosts):
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps({"version": 2, "lease": lease, "notes": list(notes)}))
 
 
 def ask(deed, **options):
-    """One task for one keeper, as the run does it."""
+    """One task for one lock host, as the run does it."""
     name = options.pop("name", deed)
     path = options.pop("path", "{{ maintenance_lock_path }}")
     return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
@@ -141,12 +141,12 @@ def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
     assert 0 <= uptime() - lease["counted_from"] < 60
     assert (looked / "run.lock").stat().st_mode & 0o777 == 0o600
     assert [item["changed"] for item in done.of(ASKED)["results"]] == [True, True, True]
-    assert [item["__lease_host"] for item in done.of(ASKED)["results"]] == list(KEEPERS)
+    assert [item["__lease_host"] for item in done.of(ASKED)["results"]] == list(LOCK_HOSTS)
     assert done.of("See whether a majority gave it")["held"]
     renewed = done.of("Renew the lease on each lock host")["results"]
     assert [(item["renewed"], item["changed"]) for item in renewed] == [(True, False)] * 3
     assert [item["changed"] for item in done.of("Give the lease back on each lock host")["results"]] == [True] * 3
-    assert [list((tmp_path / keeper).iterdir()) for keeper in KEEPERS] == [[], [], []]
+    assert [list((tmp_path / lock_host).iterdir()) for lock_host in LOCK_HOSTS] == [[], [], []]
 
 
 def test_two_at_once_then_a_kill_and_a_takeover(tmp_path, hosts):
@@ -193,7 +193,7 @@ def test_the_second_waits_for_the_first(tmp_path, hosts):
 @pytest.mark.parametrize(("wait", "code"), [(4, 2), (60, 0)])
 def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hosts, wait, code):
     foreign(tmp_path, 600 if code else 6, notes=[note("web-11")])
-    lock_hosts = list(KEEPERS) if code else ONE
+    lock_hosts = list(LOCK_HOSTS) if code else ONE
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_wait=wait, lock_hosts=lock_hosts))
     assert done.code == code, done.output
     # Who gets it and who does not: both hear the notes.
@@ -209,25 +209,25 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
         assert holders(tmp_path)["web-1"] == "mine"
 
 
-def test_one_keeper_may_be_away(tmp_path):
+def test_one_lock_host_may_be_away(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
     done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"))
     assert done.code == 0, done.output
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
-    assert done.of("See whether a majority gave it")["lost_keepers"] == ["web-1"]
+    assert done.of("See whether a majority gave it")["lost_lock_hosts"] == ["web-1"]
 
 
-def test_two_keepers_may_not_and_are_named(tmp_path):
+def test_two_lock_hosts_may_not_and_are_named(tmp_path):
     hosts = make_hosts(tmp_path, "web-1", "web-2")
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
     assert done.code == 2
     told = done.of(VERDICT, "web-1")["msg"]
     assert "web-1: unreachable, web-2: unreachable, web-10: held" in told
     assert "Make web-1, web-2 reachable again, or name other hosts in maintenance_lock_hosts" in told
-    assert holders(tmp_path) == dict.fromkeys(KEEPERS)
+    assert holders(tmp_path) == dict.fromkeys(LOCK_HOSTS)
 
 
-def test_a_keeper_that_lies_counts_as_lost(tmp_path):
+def test_a_lock_host_that_lies_counts_as_lost(tmp_path):
     liar = LyingHost(tmp_path / "liar")
     liar.says(merge={"held": "yes", "notes": [{"host": "web-11"}], "ansible_facts": {"stolen": True}})
     hosts = make_hosts(tmp_path, web_1=liar.host_vars)
@@ -235,15 +235,15 @@ def test_a_keeper_that_lies_counts_as_lost(tmp_path):
     assert done.code == 0, done.output
     assert liar.told()
     found = done.of("See whether a majority gave it")
-    assert (found["held"], found["lost_keepers"], found["notes"]) == (True, ["web-1"], [])
+    assert (found["held"], found["lost_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
 
 
 REFUSED = "web-10 refuses it. web-10 says that it is held by run elsewhere of deploy@ctl2 (job 7)"
 
 
-def test_one_keeper_that_refuses_outweighs_two_that_grant(tmp_path, hosts):
-    foreign(tmp_path, 600, keepers=["web-10"])
+def test_one_lock_host_that_refuses_outweighs_two_that_grant(tmp_path, hosts):
+    foreign(tmp_path, 600, lock_hosts=["web-10"])
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
     assert done.code == 2
     assert REFUSED in done.of(VERDICT, "web-1")["msg"]
@@ -252,10 +252,10 @@ def test_one_keeper_that_refuses_outweighs_two_that_grant(tmp_path, hosts):
     assert holders(tmp_path) == {"web-1": None, "web-2": None, "web-10": "elsewhere"}
 
 
-def test_who_only_waits_is_not_stopped_by_one_keeper_that_refuses(tmp_path, hosts):
+def test_who_only_waits_is_not_stopped_by_one_lock_host_that_refuses(tmp_path, hosts):
     """The two others have given their lease to nobody else."""
     (tmp_path / "aside").mkdir()
-    foreign(tmp_path / "aside", 600, keepers=["web-10"])
+    foreign(tmp_path / "aside", 600, lock_hosts=["web-10"])
     turn = f"cp {paths(tmp_path / 'aside')['web-10']} {paths(tmp_path)['web-10']}"
     other = {"name": "Turn", "ansible.builtin.command": turn, "run_once": True}
     done = play(tmp_path, hosts, TAKE, other, RENEW, arguments=extra(run_id="mine"))
@@ -267,8 +267,8 @@ def test_who_only_waits_is_not_stopped_by_one_keeper_that_refuses(tmp_path, host
 
 @pytest.mark.rest
 @pytest.mark.waits
-def test_a_keeper_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts):
-    foreign(tmp_path, 600, keepers=["web-10"])
+def test_a_lock_host_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts):
+    foreign(tmp_path, 600, lock_hosts=["web-10"])
     done = play(tmp_path, hosts, TAKE, RENEW, arguments=extra(run_id="mine", lock_wait=300))
     assert done.code == 0, done.output
     assert 90 < done.seconds < 300
@@ -281,7 +281,7 @@ def test_a_keeper_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts):
 @pytest.mark.parametrize(
     "deed", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
 )
-def test_a_keeper_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, deed):
+def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, deed):
     hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{deed}"')
     own = {"ansible_connection": "hanging"}
     hosts = make_hosts(tmp_path, web_1=own)
@@ -295,9 +295,9 @@ def test_a_keeper_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp
     assert hanging.hangs
     assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
     if deed != "release":
-        assert done.of(VERDICT, "web-1")["lost_keepers"] == ["web-1"]
+        assert done.of(VERDICT, "web-1")["lost_lock_hosts"] == ["web-1"]
         assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
-    assert [holders(tmp_path)[keeper] for keeper in ("web-2", "web-10")] == [None, None]
+    assert [holders(tmp_path)[lock_host] for lock_host in ("web-2", "web-10")] == [None, None]
 
 
 @pytest.mark.rest
@@ -357,5 +357,5 @@ def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     done = play(tmp_path, hosts, task)
     assert done.code == 0, done.output
     assert done.of("Nothing", "web-1")["outcome"] == "ok"
-    assert not any("held" in done.of("Nothing", host) for host in KEEPERS)
-    assert holders(tmp_path) == dict.fromkeys(KEEPERS)
+    assert not any("held" in done.of("Nothing", host) for host in LOCK_HOSTS)
+    assert holders(tmp_path) == dict.fromkeys(LOCK_HOSTS)

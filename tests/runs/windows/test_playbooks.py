@@ -200,9 +200,9 @@ def test_a_mixed_fleet(fleet, restless):
         fleet.domain_of, "restored"
     )
     # The lease is kept by the Linux hosts first, and by one Windows host.
-    keeper = fleet.windows["web-3"]
-    assert keeper.text(keeper.file("run.lock")) is None
-    assert len(keeper.calls()) <= CALLS_OF_A_RUN, keeper.calls()
+    lock_host = fleet.windows["web-3"]
+    assert lock_host.text(lock_host.file("run.lock")) is None
+    assert len(lock_host.calls()) <= CALLS_OF_A_RUN, lock_host.calls()
     # Look, compare, mark and send; and then mark and send what that look has shown.
     marks = ["replace", "replace"]
     assert approving_calls(restless) == [["boot", "send", *marks, "send"], ["boot", *marks, "send"]]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lease of one keeper: who gets it, when it lapses, and what is never taken for a free one."""
+"""The lease of one lock host: who gets it, when it lapses, and what is never taken for a free one."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_clock_that_is_set_changes_nothing(path, jump):
 
 
 def test_a_reboot_ends_no_lease_before_its_time(path):
-    """One who has two of three keepers counts on 90 seconds, also if one of them reboots in ten."""
+    """One who has two of three lock hosts counts on 90 seconds, also if one of them reboots in ten."""
     take(path, owner(), 90, notes=[note()], moment=at(50_000))
     for early in (0.5, 40, 89.9):
         assert not take(path, owner("two"), 90, moment=at(early, "boot-2"))["held"]
@@ -181,14 +181,14 @@ def test_a_container_that_was_started_again_is_another_boot(path, boot):
     assert take(path, owner("two"), 90, moment=at(91, boot))["held"]
 
 
-def test_the_keeper_counts_by_its_uptime():
+def test_the_lock_host_counts_by_its_uptime():
     one, two = _clock.now(), _clock.now()
     assert one.boot_id == two.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert 0 <= two.uptime - one.uptime < 60
     assert abs(one.wall - time.time()) < 60
 
 
-def test_a_keeper_without_proc_counts_too(monkeypatch):
+def test_a_lock_host_without_proc_counts_too(monkeypatch):
     monkeypatch.setattr(_clock, "UPTIME", "/nonexistent")
     one, two = _clock.now(), _clock.now()
     assert (one.boot_id, two.uptime >= one.uptime) == ("", True)

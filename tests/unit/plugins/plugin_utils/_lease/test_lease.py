@@ -53,14 +53,14 @@ def test_what_is_no_list_of_hosts_is_refused(wrong):
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.sampled_from(["", "a", "b"])), st.randoms())
-def test_two_runs_of_one_inventory_meet_at_the_same_keepers(groups, random):
+def test_two_runs_of_one_inventory_meet_at_the_same_lock_hosts(groups, random):
     other = list(groups.items())
     random.shuffle(other)
     found = lease_groups(groups)
     assert found == lease_groups(dict(other))
-    for group, keepers in found.items():
-        assert 1 <= len(keepers) <= 3
-        assert {groups[keeper] for keeper in keepers} == {group}
+    for group, lock_hosts in found.items():
+        assert 1 <= len(lock_hosts) <= 3
+        assert {groups[lock_host] for lock_host in lock_hosts} == {group}
 
 
 def test_a_group_has_a_file_of_its_own_beside_that_of_all_others():
@@ -201,7 +201,7 @@ def test_an_owner_in_words():
     assert owner_in_words({}) == "run ? of ?@? (?), since ?"
 
 
-# What the answers of several keepers mean together.
+# What the answers of several lock hosts mean together.
 
 OTHER_HOLDER = {
     "run_id": "nightly",
@@ -225,8 +225,10 @@ FAILED = {**BUSY, "failed": True, "held": True, "msg": "The host's answer was cu
 
 
 def judged(*each, do="take", group="", **more):
-    keepers = [f"k{number}" for number in range(len(each))]
-    return verdict(group, keepers, {k: r for k, r in zip(keepers, each, strict=True) if r is not None}, do, **more)
+    lock_hosts = [f"k{number}" for number in range(len(each))]
+    return verdict(
+        group, lock_hosts, {k: r for k, r in zip(lock_hosts, each, strict=True) if r is not None}, do, **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -265,10 +267,10 @@ def test_release_and_read_hold_nothing():
     assert judged(FREE, FREE, do="read").holder == ""
 
 
-def test_the_verdict_names_the_holder_and_every_keeper():
+def test_the_verdict_names_the_holder_and_every_lock_host():
     found = judged(NEW, BUSY, BUSY, AWAY, BROKEN, group="set-web")
     assert found.holder == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z, for 83 seconds more"
-    assert found.lost_keepers == ("k3", "k4")
+    assert found.lost_lock_hosts == ("k3", "k4")
     for part in (
         f"the lease of set-web is held by {found.holder}",
         "1 of 5 lock hosts",
@@ -286,16 +288,16 @@ def test_who_has_most_of_them_is_named():
     assert judged(NEW, FREE, FREE).holder == ""
 
 
-def test_keepers_that_are_gone_are_named_at_once():
+def test_lock_hosts_that_are_gone_are_named_at_once():
     for do in ("take", "renew"):
         found = judged(RENEWED, AWAY, None, do=do)
-        assert found.lost_keepers == ("k1", "k2")
+        assert found.lost_lock_hosts == ("k1", "k2")
         assert "Make k1, k2 reachable again, or name other hosts in maintenance_lock_hosts" in found.msg
     # That somebody has the rest is not the reason.
     assert "Make k1, k2 reachable again" in judged(BUSY, AWAY, AWAY).msg
 
 
-def test_of_two_keepers_both_are_needed_and_that_is_said():
+def test_of_two_lock_hosts_both_are_needed_and_that_is_said():
     assert judged(NEW, NEW).held
     found = judged(NEW, AWAY)
     assert not found.held
@@ -312,7 +314,7 @@ def test_what_was_lost_and_what_was_taken_over_is_said():
     assert over.msg.endswith("whose process is dead.")
 
 
-def test_notes_of_all_keepers_that_answered():
+def test_notes_of_all_lock_hosts_that_answered():
     drain, approval = note("web-0"), note("web-0", mark=mark())
     other = note("web-0", events=("E1",), run="two")
     one, two = {**NEW, "notes": [drain, approval]}, {**BUSY, "notes": [drain, other]}
@@ -482,16 +484,16 @@ def test_a_lock_host_whose_file_is_new_refuses_nothing_and_says_so():
     found = judged(NEW, new, AWAY)
     assert not found.held
     assert "k1: its lock file is new; it grants nothing for 37 s more" in found.msg
-    assert found.lost_keepers == ("k2",)
+    assert found.lost_lock_hosts == ("k2",)
 
 
-def test_a_keeper_speaks_for_its_own_group_only():
+def test_a_lock_host_speaks_for_its_own_group_only():
     answer = {**NEW, "notes": [note("web-0"), note("db-0"), {"host": ["web-0"]}, {}]}
     found = verdict("web", ["k0"], {"k0": answer}, "take", hosts={"web-0", "web-1"})
     assert list(map(untagged, found.notes)) == [note("web-0")]
 
 
-def test_no_keeper_is_no_lease():
+def test_no_lock_host_is_no_lease():
     with pytest.raises(ValueError, match="no lock host"):
         verdict("", [], {}, "take")
 

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Random histories of three keepers and several runs: with the real files, the real quorum, and time that we make.
+"""Random histories of three lock hosts and several runs: with real files, a real quorum, and time that we make.
 
-A run asks one keeper after the other. Between any two of these, time passes, other runs ask, keepers reboot, lose their
+A run asks one lock host after the other. Between any two of these, time passes, other runs ask, lock hosts
+reboot, lose their
 disks, are cut off or have their wall clock set, and runs are killed and their dead process is seen. In the second part
-one of the keepers lies.
+one of the lock hosts lies.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 SECONDS = 90
-KEEPERS = ("k0", "k1", "k2")
+LOCK_HOSTS = ("k0", "k1", "k2")
 RUNS = ("r0", "r1", "r2")
 # Files that are flushed to no disk.
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 SHAPE = settings(max_examples=300, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-class WorldKeeper:
+class WorldLockHost:
     def __init__(self, folder, name, booted_at):
         self.path = str(folder / name / "run.lock")
         self.boot = 0
@@ -57,7 +58,7 @@ class WorldRun:
     forget: list = dataclasses.field(default_factory=list)
     began: float = 0.0
     writes_before: int = 0
-    # A keeper has lost its disk since it began to ask.
+    # A lock host has lost its disk since it began to ask.
     lost_a_disk: bool = False
     # Whoever has a majority acts until then at the latest: so many seconds after it began to ask for it.
     acts_until: float = float("-inf")
@@ -72,13 +73,13 @@ class Histories(RuleBasedStateMachine):
     def begin(self, uptimes):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         self.now = 10_000.0
-        self.keepers = {
-            name: WorldKeeper(self.folder, name, self.now - up) for name, up in zip(KEEPERS, uptimes, strict=True)
+        self.lock_hosts = {
+            name: WorldLockHost(self.folder, name, self.now - up) for name, up in zip(LOCK_HOSTS, uptimes, strict=True)
         }
         self.runs = {name: WorldRun(name) for name in RUNS}
         self.cut_off = set()
         self.dead = []
-        # Every note that some keeper was given, in this order.
+        # Every note that some lock host was given, in this order.
         self.writes = []
         # host -> how many there were before a majority was given one, which nobody has forgotten since.
         self.written = {}
@@ -90,29 +91,29 @@ class Histories(RuleBasedStateMachine):
     def time_passes(self, seconds):
         self.now += seconds
 
-    @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(0, 100))
-    def a_keeper_reboots(self, name, seconds):
+    @rule(name=st.sampled_from(LOCK_HOSTS), seconds=st.floats(0, 100))
+    def a_lock_host_reboots(self, name, seconds):
         """It is up again after so many seconds, in which the others go on."""
         self.now += seconds
-        self.keepers[name].boot += 1
-        self.keepers[name].booted_at = self.now
+        self.lock_hosts[name].boot += 1
+        self.lock_hosts[name].booted_at = self.now
 
-    @rule(name=st.sampled_from(KEEPERS))
-    def a_keeper_loses_its_disk(self, name):
-        """A lost disk always means a boot. A note that a majority had may then be on one keeper alone."""
-        self.a_keeper_reboots(name, 0)
+    @rule(name=st.sampled_from(LOCK_HOSTS))
+    def a_lock_host_loses_its_disk(self, name):
+        """A lost disk always means a boot. A note that a majority had may then be on one lock host alone."""
+        self.a_lock_host_reboots(name, 0)
         shutil.rmtree(self.folder / name, ignore_errors=True)
         self.written = {}
         for run in self.runs.values():
             run.lost_a_disk = bool(run.deed)
 
-    @rule(name=st.sampled_from(KEEPERS), seconds=st.floats(-1e6, 1e6))
+    @rule(name=st.sampled_from(LOCK_HOSTS), seconds=st.floats(-1e6, 1e6))
     def a_clock_is_set(self, name, seconds):
-        self.keepers[name].wall_is_off_by = seconds
+        self.lock_hosts[name].wall_is_off_by = seconds
 
-    @rule(run=st.sampled_from(RUNS), keeper=st.sampled_from(KEEPERS))
-    def a_way_is_cut_off_or_mended(self, run, keeper):
-        self.cut_off ^= {(run, keeper)}
+    @rule(run=st.sampled_from(RUNS), lock_host=st.sampled_from(LOCK_HOSTS))
+    def a_way_is_cut_off_or_mended(self, run, lock_host):
+        self.cut_off ^= {(run, lock_host)}
 
     @rule(run=st.sampled_from(RUNS))
     def a_run_is_killed(self, run):
@@ -131,7 +132,7 @@ class Histories(RuleBasedStateMachine):
     def a_run_asks(self, run, deed, hosts, forget, all_at_once):
         asking = self.runs[run]
         if not asking.deed:
-            asking.deed, asking.asks, asking.answers = deed, list(KEEPERS), {}
+            asking.deed, asking.asks, asking.answers = deed, list(LOCK_HOSTS), {}
             asking.began, asking.writes_before, asking.lost_a_disk = self.now, len(self.writes), False
             asking.notes = [{**note(host, run=run), "at": len(self.writes)} for host in sorted(hosts)]
             asking.forget = list(forget)
@@ -143,9 +144,9 @@ class Histories(RuleBasedStateMachine):
     def a_run_goes_on_asking(self, run, all_at_once):
         asking = self.runs[run]
         while asking.deed and asking.asks:
-            keeper = asking.asks.pop(0)
-            if (run, keeper) not in self.cut_off:
-                asking.answers[keeper] = self.asked(asking, self.keepers[keeper])
+            lock_host = asking.asks.pop(0)
+            if (run, lock_host) not in self.cut_off:
+                asking.answers[lock_host] = self.asked(asking, self.lock_hosts[lock_host])
             if not all_at_once:
                 break
         if asking.deed and not asking.asks:
@@ -158,35 +159,35 @@ class Histories(RuleBasedStateMachine):
             return
         giver.acts_until = float("-inf")
         self.written.pop(forget, None)
-        for name, keeper in self.keepers.items():
+        for name, lock_host in self.lock_hosts.items():
             if (run, name) in self.cut_off:
                 continue
-            if release(keeper.path, giver.me, forget=list(forget), moment=keeper.moment(self.now))["changed"]:
-                keeper.until = self.now
+            if release(lock_host.path, giver.me, forget=list(forget), moment=lock_host.moment(self.now))["changed"]:
+                lock_host.until = self.now
 
-    def asked(self, run, keeper):
-        given = {"notes": run.notes, "forget": run.forget, "moment": keeper.moment(self.now)}
+    def asked(self, run, lock_host):
+        given = {"notes": run.notes, "forget": run.forget, "moment": lock_host.moment(self.now)}
         if run.deed == "take":
-            answer = take(keeper.path, run.me, SECONDS, **given)
+            answer = take(lock_host.path, run.me, SECONDS, **given)
             holder = answer["holder"]
             if holder and not answer["held"] and any(_lease.is_of(holder, me) for me in self.dead):
-                answer = take(keeper.path, run.me, SECONDS, replace=holder, **given)
+                answer = take(lock_host.path, run.me, SECONDS, replace=holder, **given)
         else:
-            answer = renew(keeper.path, run.me, SECONDS, **given)
+            answer = renew(lock_host.path, run.me, SECONDS, **given)
         if answer["renewed"]:
-            assert keeper.owner == run.me, "renewed what was somebody else's"
-            assert keeper.until > self.now or keeper.boot > keeper.granted_in_boot, "renewed what had lapsed"
+            assert lock_host.owner == run.me, "renewed what was somebody else's"
+            assert lock_host.until > self.now or lock_host.boot > lock_host.granted_in_boot, "renewed what had lapsed"
         if answer["held"]:
-            others = keeper.owner not in (None, run.me, *self.dead)
-            assert not (others and keeper.until > self.now), "granted while another had it"
-            keeper.owner, keeper.until, keeper.granted_in_boot = run.me, self.now + SECONDS, keeper.boot
+            others = lock_host.owner not in (None, run.me, *self.dead)
+            assert not (others and lock_host.until > self.now), "granted while another had it"
+            lock_host.owner, lock_host.until, lock_host.granted_in_boot = run.me, self.now + SECONDS, lock_host.boot
             self.writes += [(note["host"], note["run"], note["at"]) for note in run.notes]
             for host in run.forget:
                 self.written.pop(host, None)
         return answer
 
     def has_heard_all(self, run):
-        found: LeaseVerdict = verdict("", KEEPERS, run.answers, run.deed)
+        found: LeaseVerdict = verdict("", LOCK_HOSTS, run.answers, run.deed)
         run.deed = ""
         # Nobody acts for longer than a lease after the first question, however long the answers took.
         run.acts_until = run.began + SECONDS if found.held else float("-inf")
@@ -212,7 +213,7 @@ Histories.TestCase.settings = SHAPE
 TestHistories = Histories.TestCase
 
 
-# One of the three keepers lies, and all can be reached.
+# One of the three lock hosts lies, and all can be reached.
 
 THEIRS = {**owner("invented"), "taken_at": "2026-11-16T00:00:00Z", "seconds_left": 90}
 SILENT = {"unreachable": True, "msg": "No route to host"}
@@ -243,22 +244,24 @@ class Asking:
             self.began = now
 
     def ask(self, world, now, lie):
-        keeper = self.asks.pop(0)
-        if keeper == world.liar:
-            self.answers[keeper] = lie
+        lock_host = self.asks.pop(0)
+        if lock_host == world.liar:
+            self.answers[lock_host] = lie
         else:
-            path, moment = world.path(keeper), Moment("boot", now, now)
+            path, moment = world.path(lock_host), Moment("boot", now, now)
             if self.deed == "release":
                 release(path, self.me, moment=moment)
             else:
-                self.answers[keeper] = {"take": take, "renew": renew}[self.deed](path, self.me, SECONDS, moment=moment)
+                self.answers[lock_host] = {"take": take, "renew": renew}[self.deed](
+                    path, self.me, SECONDS, moment=moment
+                )
 
     def has_heard_all(self, now):
         """Whether it was given back, so that the run has nothing any more."""
         if self.deed == "release":
             self.deed = ""
             return None
-        found = verdict("", KEEPERS, self.answers, self.deed, now=now, refused_before=self.refusals)
+        found = verdict("", LOCK_HOSTS, self.answers, self.deed, now=now, refused_before=self.refusals)
         self.deed, self.refusals, self.outvotes = "", found.refusals, bool(found.outvoted)
         self.acts_until = self.began + SECONDS if found.held else float("-inf")
         return found
@@ -268,12 +271,12 @@ class World:
     def __init__(self, folder, liar):
         self.folder, self.liar = folder, liar
 
-    def path(self, keeper):
-        return str(Path(self.folder) / keeper / "run.lock")
+    def path(self, lock_host):
+        return str(Path(self.folder) / lock_host / "run.lock")
 
 
 class LiarHistories(RuleBasedStateMachine):
-    @initialize(liar=st.sampled_from(KEEPERS))
+    @initialize(liar=st.sampled_from(LOCK_HOSTS))
     def begin(self, liar):
         self.world = World(tempfile.mkdtemp(dir=MEMORY), liar)
         self.now = 10_000.0
@@ -288,7 +291,7 @@ class LiarHistories(RuleBasedStateMachine):
 
     @rule(
         run=st.sampled_from(RUNS),
-        order=st.permutations(KEEPERS),
+        order=st.permutations(LOCK_HOSTS),
         deed=st.sampled_from(["take", "take", "renew", "release"]),
         lie=st.sampled_from(LIES),
         all_at_once=st.booleans(),
@@ -332,7 +335,7 @@ def seconds_until_one_has_it(seed, runs, lies, slow=3.0):
             name = min(due, key=due.__getitem__)
             now, one = 10_000.0 + due[name], asking[name]
             if not one.deed:
-                one.begin("take", KEEPERS, now)
+                one.begin("take", LOCK_HOSTS, now)
             one.ask(world, now, lies(chance) if lies else None)
             due[name] += chance.uniform(0.1, slow)
             if not one.asks:
@@ -342,7 +345,7 @@ def seconds_until_one_has_it(seed, runs, lies, slow=3.0):
                 elif found.held:
                     return due[name]
                 else:
-                    one.begin("release", KEEPERS, now)
+                    one.begin("release", LOCK_HOSTS, now)
         raise AssertionError("nobody ever had the lease")
     finally:
         shutil.rmtree(folder)

@@ -69,7 +69,7 @@ def test_all_that_a_host_is_told():
     other = orders["web-2"]
     assert (other["drains"], other["together"], other["marks"], other["wait"]) == (False, ["web-2"], [], ["E2"])
     assert other["fence"] == {**FENCE, "owner": None, "events": [], "may_start": ["E0", "E2"]}
-    assert [(call["keeper"], len(call["notes"])) for call in calls] == [(host, 2) for host in HOSTS]
+    assert [(call["lock_host"], len(call["notes"])) for call in calls] == [(host, 2) for host in HOSTS]
 
 
 def test_an_event_is_taken_as_it_is_now():
@@ -236,7 +236,7 @@ def test_what_is_told_at_the_beginning_of_a_wave():
     run, _known, _found = decided([reboot(0), reboot(1)], ["web-0"], answers())
     check = _run_run.check(run, ["web-0"], wishes(), {}, NOW + 20)
     assert (check["stop"], check["wave"]["number"], check["hosts"], check["reads"]) == ("", 1, ["web-0"], ["web-0"])
-    assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
+    assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], []) for host in HOSTS
     ]
     stopped = _run_run.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
@@ -285,7 +285,7 @@ def recorded(orders, variables, found=None, **more):
 
 def forgotten(orders, variables, **more):
     _after, calls, _of_others = recorded(orders, variables, **more)
-    assert {call["keeper"] for call in calls} in (set(HOSTS), set())
+    assert {call["lock_host"] for call in calls} in (set(HOSTS), set())
     return calls[0]["forget"] if calls else []
 
 
@@ -494,14 +494,14 @@ def in_groups(**groups):
 
 def test_a_batch_asks_the_lock_hosts_of_its_own_groups():
     run, grouping = in_groups(web_0="b", web_1="a", web_2="", web_3="a")
-    assert [(call["group"], call["keeper"]) for call in _leases.calls_for(run, ["web-0", "web-3"], grouping)] == [
+    assert [(call["group"], call["lock_host"]) for call in _leases.calls_for(run, ["web-0", "web-3"], grouping)] == [
         ("a", "web-1"),
         ("a", "web-3"),
         ("b", "web-0"),
     ]
     assert [call["group"] for call in _leases.calls_for(run, ["web-2"], grouping)] == [""]
     assert _leases.calls_for(run, ["unknown"], grouping) == []
-    assert _leases.calls_for({**run, "keepers": {}}, ["web-0"], grouping) == []
+    assert _leases.calls_for({**run, "lock_hosts": {}}, ["web-0"], grouping) == []
 
 
 def test_a_lock_host_is_told_about_hosts_of_its_own_lease_alone():
@@ -530,9 +530,9 @@ def test_who_keeps_a_note_and_who_lacks_it_is_known_to_the_run():
     assert (found["by"], found["lacking"]) == (["web-0", "web-2"], ["web-1"])
 
 
-def refused_by(keeper, renewed=False):
+def refused_by(lock_host, renewed=False):
     told = answers(renewed=renewed)["set"]
-    return {"set": {**told, keeper: answers(held=False)["set"][keeper]}}
+    return {"set": {**told, lock_host: answers(held=False)["set"][lock_host]}}
 
 
 def test_a_lock_host_that_refuses_alone_holds_a_run_up_for_90_seconds_and_is_then_named():
@@ -603,9 +603,11 @@ def test_every_lock_host_is_asked_once_and_nobody_has_an_empty_list(hosts, numbe
         assert number <= 6
     else:
         assert all(asked)
-        nobody = [[{"keeper": name}] for name in names]
+        nobody = [[{"lock_host": name}] for name in names]
         assert sorted(call for calls in asked if calls not in nobody for call in calls) == sorted(known["__calls"])
-        assert all(calls not in nobody or calls == [{"keeper": name}] for name, calls in zip(names, asked, strict=True))
+        assert all(
+            calls not in nobody or calls == [{"lock_host": name}] for name, calls in zip(names, asked, strict=True)
+        )
 
 
 @pytest.mark.parametrize("hosts", [1, 3, 12])
@@ -685,15 +687,15 @@ def test_a_mark_says_whether_the_vm_goes_down(kind, action, takes_down):
 # What the lock hosts are told with the plan, and when it still holds as the wave begins.
 
 
-@pytest.mark.parametrize(("keepers", "is_asked"), [(1, True), (6, True), (7, False)])
-def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(keepers, is_asked):
+@pytest.mark.parametrize(("lock_hosts", "is_asked"), [(1, True), (6, True), (7, False)])
+def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(lock_hosts, is_asked):
     hosts = [f"web-{number}" for number in range(7)]
     state = _run_run.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
-    state = {**state, "keepers": {"set": hosts[:keepers]}}
+    state = {**state, "lock_hosts": {"set": hosts[:lock_hosts]}}
     known = {host: reading(host, [reboot(0)]) for host in hosts}
     first = _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
     assert (first is not None) is is_asked
-    assert first is None or len(first["calls"]) == keepers
+    assert first is None or len(first["calls"]) == lock_hosts
 
 
 def test_who_is_taken_away_or_not_drained_is_not_told():

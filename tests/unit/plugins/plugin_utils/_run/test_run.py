@@ -45,10 +45,10 @@ from helpers.run_stages import (
     with_reflexes,
 )
 
-# From readings and the keepers' answers to what hosts are told.
+# From readings and the lock hosts' answers to what hosts are told.
 
 
-def test_with_the_lease_the_wave_is_drained_and_the_keepers_are_told():
+def test_with_the_lease_the_wave_is_drained_and_the_lock_hosts_are_told():
     _run, _known, found = decided([reboot(0)], ["web-0"], answers())
     assert (found["round"]["drain"], found["round"]["held"]) == (["web-0"], {})
     assert found["fences"]["web-0"] == {
@@ -59,7 +59,7 @@ def test_with_the_lease_the_wave_is_drained_and_the_keepers_are_told():
         "events": ["E0"],
         "may_start": [],
     }
-    assert [call["keeper"] for call in found["calls"]] == list(HOSTS)
+    assert [call["lock_host"] for call in found["calls"]] == list(HOSTS)
     assert [one["host"] for one in found["calls"][0]["notes"]] == ["web-0"]
 
 
@@ -69,9 +69,9 @@ def test_without_the_lease_nothing_begins_and_it_is_said_who_has_it():
     assert "other" in found["round"]["held"]["E0"]
 
 
-def test_a_majority_of_the_keepers_is_needed():
-    assert decided([reboot(0)], ["web-0"], answers(keepers=1))[2]["round"]["drain"] == []
-    assert decided([reboot(0)], ["web-0"], answers(keepers=2))[2]["round"]["drain"] == ["web-0"]
+def test_a_majority_of_the_lock_hosts_is_needed():
+    assert decided([reboot(0)], ["web-0"], answers(lock_hosts=1))[2]["round"]["drain"] == []
+    assert decided([reboot(0)], ["web-0"], answers(lock_hosts=2))[2]["round"]["drain"] == ["web-0"]
 
 
 def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
@@ -294,13 +294,13 @@ def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
     run, check = begun([reboot(0), reboot(1)], answers())
     first = run["first_wave"]
     assert [(one["host"], one["events"], one["run"]) for one in first["notes"]] == [("web-0", ["E0"], "r")]
-    assert [(call["keeper"], call["notes"]) for call in first["calls"]] == [(host, first["notes"]) for host in HOSTS]
+    assert [(call["lock_host"], call["notes"]) for call in first["calls"]] == [(host, first["notes"]) for host in HOSTS]
     assert (check["begun"], check["reads"], check["hosts"]) == (True, [], ["web-0"])
 
 
 @pytest.mark.parametrize(
     "told",
-    [answers(notes=[note("web-1")]), answers(notes=[note("web-0")]), answers(held=False), answers(keepers=1), {}],
+    [answers(notes=[note("web-1")]), answers(notes=[note("web-0")]), answers(held=False), answers(lock_hosts=1), {}],
     ids=["another run drains another host", "or this one", "it has the lease", "no majority", "nobody answered"],
 )
 def test_where_somebody_may_have_come_between_all_is_read_again(told):
@@ -351,7 +351,7 @@ def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
     assert _round.confirm_drain(run, found, {}, NOW)["round"]["drain"] == ["web-0"]
     again = _round.decide(run, known, wishes(), INVENTORY, own, NOW)
-    assert [call["keeper"] for call in again["calls"]] == list(HOSTS)
+    assert [call["lock_host"] for call in again["calls"]] == list(HOSTS)
 
 
 def test_without_the_early_lease_nothing_begins():
@@ -375,7 +375,7 @@ def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
     run, _check = begun([reboot(0)], answers())
     check = _run_run.check(run, ["web-1"], wishes(), answers(), NOW)
     assert check["stop"]
-    assert [(call["keeper"], call["notes"], call["forget"]) for call in check["calls"]] == [
+    assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], ["web-0"]) for host in HOSTS
     ]
 
@@ -459,10 +459,10 @@ def test_a_host_that_does_not_show_its_event_is_believed_only_after_it_was_read_
     state = planned(known, state)
     assert state["plan"]["waves"][0]["hosts"] == ["web-0", "web-1"]
     assert state["plan"]["waves"][0]["events"][0]["approvable"]
-    early = _round.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW)["round"]
+    early = _round.decide(state, known, wishes(), INVENTORY, answers(lock_hosts=2), NOW)["round"]
     assert early["held"] == {"E0": "Nobody speaks in this run for web-1, which event E0 names"}
     # It is due in half an hour, and a drain may take ten minutes.
-    found = _round.decide(state, known, wishes(), INVENTORY, answers(keepers=2), NOW + 1300)["round"]
+    found = _round.decide(state, known, wishes(), INVENTORY, answers(lock_hosts=2), NOW + 1300)["round"]
     (entry,) = found["events"]
     assert (entry["hosts"], entry["not_believed_of"], entry["approvable"]) == (["web-0"], ["web-1"], False)
     drained_now = {**known, "web-0": {**reading("web-0", [event], drained("E0")), "drain_result": {"state": "drained"}}}
@@ -677,7 +677,7 @@ def planned_run(known, state=None, inventory=HOSTS, **more):
 
 
 def decided_round(state, known, told=None, now=NOW + 5):
-    lease = next(iter(state["keepers"]))
+    lease = next(iter(state["lock_hosts"]))
     return _round.decide(state, known, wishes(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
 
 
@@ -809,8 +809,8 @@ def test_a_note_about_a_host_of_another_batch_counts_whatever_the_clock_of_its_r
 def test_a_mark_in_a_note_counts_about_a_host_that_has_booted_since(seconds, event, lacking, counts):
     mark = {"event": event, "hosts": ["web-1"], "at": NOW - 100, "takes_down": True, "vanishing": False}
     told = answers(notes=[{**note("web-1"), "at": NOW - 100, "mark": mark}])
-    for keeper in lacking:
-        told["set"][keeper] = {**told["set"][keeper], "notes": [], "remembers": 1000}
+    for lock_host in lacking:
+        told["set"][lock_host] = {**told["set"][lock_host], "notes": [], "remembers": 1000}
     booted = reading("web-1", [reboot(1), reboot(2)])
     booted["maintenance_status"]["host_clock"]["seconds"] = seconds
     known = {"web-1": booted, "web-2": reading("web-2", [reboot(1), reboot(2)])}

@@ -6,7 +6,7 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: _lease_keepers
+module: _lease_lock_hosts
 short_description: "[INTERNAL] Choose the hosts that keep a lease"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
@@ -31,14 +31,14 @@ options:
 
 EXAMPLES = r"""
 - name: Choose the hosts that keep the lease
-  maintenance.azure._lease_keepers:
+  maintenance.azure._lease_lock_hosts:
     hosts: "{{ groups['all'] }}"
   run_once: true
   register: kept_by
 """
 
 RETURN = r"""
-keepers:
+lock_hosts:
   description: The hosts.
   type: list
   elements: str

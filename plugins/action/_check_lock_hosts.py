@@ -11,7 +11,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils._common.ansible import in_one_sentence
-from ..plugin_utils._common.options import check_keepers_options
+from ..plugin_utils._common.options import check_lock_hosts_options
 from ..plugin_utils._common.text import needed_vars
 from ..plugin_utils._lease.lease import SIGNS_OF_WINDOWS, lease_groups, windows_hosts
 
@@ -23,7 +23,7 @@ class ActionModule(ActionBase):
     @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        _unused, options = self.validate_argument_spec(argument_spec=check_keepers_options())
+        _unused, options = self.validate_argument_spec(argument_spec=check_lock_hosts_options())
         task_vars = task_vars or {}
         hostvars, played = task_vars["hostvars"], {str(host) for host in task_vars["ansible_play_hosts_all"]}
         # All hosts of the inventory, whatever the pattern of this run: so has it a run.
@@ -35,8 +35,11 @@ class ActionModule(ActionBase):
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         # Of groups that have no host here nothing is of interest.
         wanted = {groups[host] for host in played if host in groups}
-        keepers = lease_groups(groups, options["lock_hosts"], windows_hosts(variables))
+        lock_hosts = lease_groups(groups, options["lock_hosts"], windows_hosts(variables))
         calls = [
-            {"group": group, "keeper": keeper} for group in keepers if group in wanted for keeper in keepers[group]
+            {"group": group, "lock_host": lock_host}
+            for group in lock_hosts
+            if group in wanted
+            for lock_host in lock_hosts[group]
         ]
         return {"changed": False, "calls": calls}

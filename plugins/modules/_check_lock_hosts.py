@@ -6,7 +6,7 @@
 # The work is done by the action plugin of the same name.
 
 DOCUMENTATION = r"""
-module: _check_keepers
+module: _check_lock_hosts
 short_description: "[INTERNAL] Which hosts the playbook check asks for leases"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
@@ -25,14 +25,14 @@ options:
 
 EXAMPLES = r"""
 - name: See who keeps which lease
-  maintenance.azure._check_keepers:
+  maintenance.azure._check_lock_hosts:
   register: lock_hosts
   run_once: true
 """
 
 RETURN = r"""
 calls:
-  description: Each with a C(group) and one lock host, C(keeper).
+  description: Each with a C(group) and one lock host, C(lock_host).
   type: list
   elements: dict
   returned: success
