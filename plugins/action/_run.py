@@ -30,7 +30,7 @@ from ..plugin_utils._run import round as _round
 from ..plugin_utils._run import run as _run
 from ..plugin_utils._run import view as _view
 from ..plugin_utils._run.leases import outvoted
-from ..plugin_utils._run.model import read_wishes
+from ..plugin_utils._run.model import read_run_settings
 from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
 from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
 from ..plugin_utils._run.run import RecordKeeper, answer_of_cluster, foreign_records, recorded_hosts, with_records
@@ -67,7 +67,7 @@ OPTIONS = dict(
     wave=dict(type="int", default=0),
     records=dict(type="list", elements="dict", default=[]),
     nodes=dict(type="list", elements="dict", default=[]),
-    wishes=dict(type="dict", default={}),
+    run_settings=dict(type="dict", default={}),
 )
 READ = (*PLAN_VARIABLES, "maintenance_service")
 REGISTERED = ("maintenance_status", "drain_result", "approve_result", "restore_result")
@@ -91,7 +91,7 @@ class ActionModule(ActionBase):
         self.state: RunState = unpacked(options["state"]) if options["state"] else t.cast(RunState, {})
         self.round: dict[str, t.Any] = from_carried(options["round"]) if options["round"] else {}
         try:
-            self.wishes = read_wishes(plain(options["wishes"]))
+            self.run_settings = read_run_settings(plain(options["run_settings"]))
             result = getattr(self, f"_{options['do']}")()
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
@@ -149,7 +149,7 @@ class ActionModule(ActionBase):
         }
 
     def _told(self, **more: t.Any) -> dict[str, t.Any]:
-        shared = _run.for_the_plays(self.state, self.wishes)
+        shared = _run.for_the_plays(self.state, self.run_settings)
         return {"run": {"state": packed(self.state), **shared}, **more}
 
     def _begin(self) -> dict[str, t.Any]:
@@ -172,7 +172,7 @@ class ActionModule(ActionBase):
         )
 
     def _counts_services(self) -> bool:
-        return self.wishes.settings.min_in_service is not None
+        return self.run_settings.settings.min_in_service is not None
 
     def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, str]:
         """A service is all hosts that have its name, else all hosts of the pattern: whatever --limit says."""
@@ -220,7 +220,7 @@ class ActionModule(ActionBase):
         self._with_records()
         gone = set(_run.vanished(self.state))
         self.hosts = [host for host in self.hosts if host not in gone]
-        self.state = _run.plan(self.state, self._variables(READ), self.wishes, self._inventory(), self.now)
+        self.state = _run.plan(self.state, self._variables(READ), self.run_settings, self._inventory(), self.now)
         made = self.state["plan"]
         return self._told(
             lines=[*made["lines"], *foreign_records(self.state)],
@@ -233,7 +233,7 @@ class ActionModule(ActionBase):
     def _check(self) -> dict[str, t.Any]:
         # Any host of the run may have asked for the lease of its first wave.
         early = self._answers_of(self.state["hosts"]) if self.state["first_wave"] else {}
-        found = _run.check(self.state, self.hosts, self.wishes, early, self.now)
+        found = _run.check(self.state, self.hosts, self.run_settings, early, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
         return self._told(
@@ -252,7 +252,7 @@ class ActionModule(ActionBase):
         found = _round.decide(
             self.state,
             self._variables(READ),
-            self.wishes,
+            self.run_settings,
             self._inventory(),
             answers,
             self.now,
@@ -296,7 +296,7 @@ class ActionModule(ActionBase):
         results = self._registered(DRAIN)
         return {
             "by_tasks": left_to_tasks(results),
-            "reads": to_be_read_again(results, self.wishes.oldest_reading, self.now),
+            "reads": to_be_read_again(results, self.run_settings.oldest_reading, self.now),
         }
 
     def _returned(self) -> dict[str, t.Any]:
@@ -310,7 +310,7 @@ class ActionModule(ActionBase):
         found = self.round["decision"]["round"]
         self._take_up_round()
         variables = self._variables((*READ, "drain_result"))
-        orders, held, calls = _round.order(self.state, found, variables, self.wishes, self._inventory(), self.now)
+        orders, held, calls = _round.order(self.state, found, variables, self.run_settings, self._inventory(), self.now)
         return self._orders_told(orders, held, calls)
 
     def _confirm_approval(self) -> dict[str, t.Any]:
@@ -339,7 +339,7 @@ class ActionModule(ActionBase):
 
     def _leftovers(self) -> dict[str, t.Any]:
         since = self.round.get("since") or self.now
-        orders, pause = _run.return_leftovers(self.state, self._variables(READ), self.wishes, since, self.now)
+        orders, pause = _run.return_leftovers(self.state, self._variables(READ), self.run_settings, since, self.now)
         return {
             "text": to_carry({"orders": orders, "since": since}),
             "orders": _each_as_text(orders),
@@ -359,7 +359,7 @@ class ActionModule(ActionBase):
         )
         if found is None:
             return self._told(calls=calls, of_others=of_others)
-        again, pause = goes_on(self.state, found, self.hosts, batch, self.wishes, self.now)
+        again, pause = goes_on(self.state, found, self.hosts, batch, self.run_settings, self.now)
         hosts = left_of_the_batch(self.state, found, batch)
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
         return self._told(

@@ -72,7 +72,7 @@ options:
     type: list
     elements: dict
     default: []
-  wishes:
+  run_settings:
     description: What the user has set, by the names of the variables.
     type: dict
     default: {}

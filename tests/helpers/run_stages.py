@@ -9,7 +9,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import read_run_settings
 
 from helpers.default_policy import DEFAULT_POLICY
 
@@ -18,8 +18,8 @@ HOSTS = ("web-0", "web-1", "web-2")
 INVENTORY = _view.Inventory(elsewhere=dict, names=lambda: InventoryNames((), {}))
 
 
-def wishes(**more):
-    return read_wishes({"policy": DEFAULT_POLICY, **more})
+def run_settings(**more):
+    return read_run_settings({"policy": DEFAULT_POLICY, **more})
 
 
 def reboot(number, status="Scheduled"):
@@ -44,7 +44,7 @@ def drained(*events, run="r", state="drained", **more):
 def a_run(hosts=HOSTS, events=(), **more):
     state = _run.begin("r", NOW, hosts, dict.fromkeys(HOSTS, "set"), None)
     state = {**state, **more}
-    return _run.plan(state, {host: reading(host, events) for host in hosts}, wishes(), INVENTORY, NOW)
+    return _run.plan(state, {host: reading(host, events) for host in hosts}, run_settings(), INVENTORY, NOW)
 
 
 def answers(held=True, notes=(), renewed=False, lock_hosts=3):
@@ -57,7 +57,7 @@ def answers(held=True, notes=(), renewed=False, lock_hosts=3):
 def decided(events, batch, told, state=None, **journals):
     known = {host: reading(host, events, journals.get(host.replace("-", "_"))) for host in batch}
     run = state or a_run(events=events)
-    return run, known, _round.decide(run, known, wishes(), INVENTORY, told, NOW)
+    return run, known, _round.decide(run, known, run_settings(), INVENTORY, told, NOW)
 
 
 def note(host, mark=None):
@@ -67,14 +67,14 @@ def note(host, mark=None):
 def ordered(events, journal, **more):
     run, known, found = decided([reboot(0)], ["web-0"], answers())
     known = {"web-0": {**reading("web-0", events, journal), "drain_result": {"state": "drained"}, **more}}
-    return run, _round.order(run, found["round"], known, wishes(), INVENTORY, NOW)
+    return run, _round.order(run, found["round"], known, run_settings(), INVENTORY, NOW)
 
 
 def begun(events, told, **more):
     """A run whose lock hosts were asked right after the plan, and what is checked before its first wave."""
     run = a_run(events=events)
     wave = run["plan"]["waves"][0]["hosts"]
-    return run, _run.check(run, wave, wishes(), told, more.get("now", NOW))
+    return run, _run.check(run, wave, run_settings(), told, more.get("now", NOW))
 
 
 def with_reflexes(known, left=True):

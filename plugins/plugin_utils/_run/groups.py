@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from .._azure.events import canonical_id
 from .._common.text import natural, some_of
 from .._plan.waves import Joined
-from .model import Wishes
+from .model import RunSettings
 from .run_state import BAD_STATES, RunState
 
 # The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
@@ -158,9 +158,9 @@ def warning_about(hosts: Sequence[str]) -> str:
     )
 
 
-def failures(state: RunState, wishes: Wishes, grouping: Grouping) -> dict[str, str]:
+def failures(state: RunState, run_settings: RunSettings, grouping: Grouping) -> dict[str, str]:
     """Group -> what went wrong there in this run. It stops its own group, not the others."""
-    if wishes.continue_after_failure:
+    if run_settings.continue_after_failure:
         return {}
     found: dict[str, list[str]] = {}
     for host, outcome in state["outcomes"].items():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .._lease.lease import NOTE_KEYS, LeaseVerdict, Refusal, is_outvoted, outvoted_in_words, verdict
 from .._plan.plan import PlanEntry, PlanWave
 from .groups import THE_REST, Group, Grouping
-from .model import Wishes
+from .model import RunSettings
 from .rounds import Round, drained_for, in_slices
 from .run_state import FenceTerms, FirstWave, LeaseCall, MarkData, NoteData, RunState
 from .view import grouping_of
@@ -192,13 +192,13 @@ def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCal
     return lambda host: verdicts.why_lost(host, state, grouping)
 
 
-def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], wishes: Wishes) -> FenceTerms:
+def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], run_settings: RunSettings) -> FenceTerms:
     status = variables.get("maintenance_status") or {}
     clock, journal = status.get("host_clock") or {}, status.get("journal") or {}
     return {
         "boot_id": clock.get("boot_id"),
         "seconds": clock.get("seconds"),
-        "at_most": wishes.oldest_reading,
+        "at_most": run_settings.oldest_reading,
         "owner": journal.get("run_id"),
         "events": list(events),
         "may_start": [],
@@ -222,10 +222,10 @@ SHARE_OF_A_FRESH_LEASE = 1 / 2
 
 
 def asked_for_early(
-    state: RunState, wave: PlanWave, grouping: Grouping, wishes: Wishes, now: float
+    state: RunState, wave: PlanWave, grouping: Grouping, run_settings: RunSettings, now: float
 ) -> FirstWave | None:
     """What the lock hosts are told before the wave begins: who may be drained in it, and for what."""
-    if not _is_fresh(state, wave["hosts"], wishes, now):
+    if not _is_fresh(state, wave["hosts"], run_settings, now):
         return None
     hosts = in_slices(state, wave["hosts"])
     entries = [entry for entry in wave["events"] if not entry["vanishing"]]
@@ -238,12 +238,12 @@ def asked_for_early(
     return {"at": now, "hosts": wave["hosts"], "notes": notes, "calls": calls}
 
 
-def is_begun(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> bool:
+def is_begun(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> bool:
     """Whether the lease of this batch was taken with the plan, a moment ago."""
     first = state["first_wave"]
     if first is None or set(first["hosts"]) != set(batch):
         return False
-    return 0 <= now - first["at"] < wishes.oldest_reading * SHARE_OF_A_FRESH_LEASE
+    return 0 <= now - first["at"] < run_settings.oldest_reading * SHARE_OF_A_FRESH_LEASE
 
 
 def has_to_be_read(state: RunState, answers: LeaseAnswers, now: float) -> bool:
@@ -260,7 +260,7 @@ def were_told(notes: Sequence[NoteData], first: FirstWave) -> bool:
     return all(known.get(note["host"], set()).issuperset(note["events"]) for note in notes)
 
 
-def _is_fresh(state: RunState, hosts: Sequence[str], wishes: Wishes, now: float) -> bool:
-    limit = wishes.oldest_reading * SHARE_OF_A_FRESH_READING
+def _is_fresh(state: RunState, hosts: Sequence[str], run_settings: RunSettings, now: float) -> bool:
+    limit = run_settings.oldest_reading * SHARE_OF_A_FRESH_READING
     kept = [state["kept"][host] for host in hosts]
     return all(known["shows"] is not None and 0 <= now - known["seen_at"] < limit for known in kept)

@@ -231,7 +231,7 @@ SHARE_FOR_THE_HOST = 40 / 90
 
 
 @dataclasses.dataclass(frozen=True)
-class Wishes:
+class RunSettings:
     policy: t.Any = None
     uncovered: str = "refuse"
     max_at_once: t.Any = None
@@ -248,7 +248,7 @@ class Wishes:
     settings: Settings = dataclasses.field(default_factory=Settings)
 
 
-def read_wishes(variables: Mapping[str, t.Any]) -> Wishes:
+def read_run_settings(variables: Mapping[str, t.Any]) -> RunSettings:
     """Raises ValueError with a sentence for the user."""
     # What was left out: in a survey of AWX a text, and before ansible-core 2.19 none is one, too.
     given = {name: value for name, value in variables.items() if value not in (None, "", "None")}
@@ -265,7 +265,7 @@ def read_wishes(variables: Mapping[str, t.Any]) -> Wishes:
         raise ValueError(f"maintenance_min_in_service must be a number of hosts or a share such as 50%, not {least!r}")
     go_on = _flag("maintenance_continue_after_failure", given.get("maintenance_continue_after_failure"))
     lease = float(given.get("lease_seconds") or LEASE_SECONDS)
-    return Wishes(
+    return RunSettings(
         policy=given.get("policy"),
         uncovered=uncovered,
         max_at_once=given.get("maintenance_max_at_once"),
@@ -275,7 +275,7 @@ def read_wishes(variables: Mapping[str, t.Any]) -> Wishes:
         patience=numbers.get("approve_wait_timeout", 1800.0),
         healthy_timeout=numbers.get("maintenance_healthy_timeout", 600.0),
         oldest_reading=lease * SHARE_FOR_THE_HOST,
-        reading_holds=float(given.get("reading_holds", Wishes.reading_holds)),
+        reading_holds=float(given.get("reading_holds", RunSettings.reading_holds)),
         settings=Settings(
             overlap=overlap,
             min_in_service=None if least is None else str(least).strip(),

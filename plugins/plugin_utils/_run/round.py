@@ -24,7 +24,7 @@ from .leases import (
     verdicts_of,
     were_told,
 )
-from .model import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE, Wishes
+from .model import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE, RunSettings
 from .orders import drain_states, wave_orders, wave_outcomes
 from .rounds import Round, next_round, next_slice
 from .rules import drain_deadline, may_approve_now
@@ -44,7 +44,7 @@ class Decision(t.TypedDict):
 def decide(
     state: RunState,
     variables: HostVars,
-    wishes: Wishes,
+    run_settings: RunSettings,
     inventory: Inventory,
     answers: LeaseAnswers,
     now: float,
@@ -56,7 +56,7 @@ def decide(
     `read_again` are hosts outside of it that had to be read first, with what they have said now.
     """
     batch = list(variables)
-    made = newest_plan(batch, variables, wishes, inventory, now, read_again=True)
+    made = newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
     others = kept_of(read_again or (), read_again or {}, now, state["kept"])
     state["kept"] = {**state["kept"], **others}
     fresh = kept_of(batch, variables, now, state["kept"])
@@ -66,13 +66,13 @@ def decide(
     state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes = verdicts.notes(state["notes"])
-    unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, wishes, now)
+    unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, run_settings, now)
     settled = _settled_notes(state, notes, {**fresh, **others})
     state["notes"] = [note for note in notes if note["host"] not in settled]
-    run = model_of_batch(state, kept, variables, made, wishes, inventory, now, read_now=list(others))
+    run = model_of_batch(state, kept, variables, made, run_settings, inventory, now, read_now=list(others))
     found = next_round(made, batch, run, unleased, state["unasked"])
     fences = {
-        host: fence_for(variables[host], found["drain_for"].get(host, []), wishes)
+        host: fence_for(variables[host], found["drain_for"].get(host, []), run_settings)
         for host in (*found["drain"], *found["back"])
     }
     told = drain_notes(found, state["run_id"], now)
@@ -82,7 +82,12 @@ def decide(
 
 
 def _to_be_read(
-    state: RunState, notes: Sequence[NoteData], batch: Sequence[str], grouping: Grouping, wishes: Wishes, now: float
+    state: RunState,
+    notes: Sequence[NoteData],
+    batch: Sequence[str],
+    grouping: Grouping,
+    run_settings: RunSettings,
+    now: float,
 ) -> list[str]:
     """Hosts of the groups of this batch that are not in it and may have changed since they were read.
 
@@ -92,7 +97,7 @@ def _to_be_read(
     groups = {grouping.group_of[host] for host in batch if host in grouping.group_of}
     noted = [note["host"] for note in notes if note["run"] != state["run_id"] and note["host"] in state["lease_of"]]
     found = [host for host in noted if grouping.group_of.get(host) in (*groups, None)]
-    return [host for host in dict.fromkeys([*stale(state, batch, wishes, now), *found]) if host not in set(batch)]
+    return [host for host in dict.fromkeys([*stale(state, batch, run_settings, now), *found]) if host not in set(batch)]
 
 
 def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping[str, Kept]) -> list[str]:
@@ -148,15 +153,15 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, no
 
 
 def order(
-    state: RunState, found: Round, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float
+    state: RunState, found: Round, variables: HostVars, run_settings: RunSettings, inventory: Inventory, now: float
 ) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
     """What each host does after the drain; why events may not be approved now; what the lock hosts are told first."""
     batch = list(variables)
     drains = drain_states(found["drain"], variables)
     kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
-    made = newest_plan(batch, variables, wishes, inventory, now, read_again=True)
+    made = newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
     grouping = grouping_of(kept)
-    run = model_of_batch(state, kept, variables, made, wishes, inventory, now)
+    run = model_of_batch(state, kept, variables, made, run_settings, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     # An event that has started, grown or gone since is taken as it is now.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
@@ -170,7 +175,7 @@ def order(
         entries,
         batch,
         drains,
-        wishes.on_failed_drain,
+        run_settings.on_failed_drain,
         later=found["later"],
         stay=found["stay"],
         back=found["back"],
@@ -186,7 +191,7 @@ def order(
         one["drains"] = host in found["drain"]
         one["together"] = sorted({name for event in sent for name in by_id[event]["hosts"]} | {host})
         one["marks"] = [mark_of(by_id[event], now) for event in sent]
-        one["fence"] = fence = fence_for(variables[host], sent, wishes)
+        one["fence"] = fence = fence_for(variables[host], sent, run_settings)
         fence["may_start"] = may_start
         # Who is brought back although his event is still there must have been read just now.
         one["restore_fence"] = fence if host in found["back"] else owner_only(fence)

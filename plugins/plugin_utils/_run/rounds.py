@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from .._common.text import natural
 from .._plan.plan import Plan, PlanEntry
 from .._plan.waves import Joined
-from .model import DRAIN, HOLD, RETURN, ROUND, Move, Run, Wishes
+from .model import DRAIN, HOLD, RETURN, ROUND, Move, Run, RunSettings
 from .rules import what_may_go_down_now
 from .run_state import BAD_STATES, Order, RunState
 
@@ -174,11 +174,11 @@ def _entries(state: RunState) -> list[PlanEntry]:
 
 
 def goes_on(
-    state: RunState, found: Round, seen: Sequence[str], batch: Sequence[str], wishes: Wishes, now: float
+    state: RunState, found: Round, seen: Sequence[str], batch: Sequence[str], run_settings: RunSettings, now: float
 ) -> tuple[bool, int]:
     """Whether the batch has another round, and how long to pause before it. `seen` were in this one."""
     bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
-    if bad and not wishes.continue_after_failure:
+    if bad and not run_settings.continue_after_failure:
         return False, 0
     since = state["waits_since"]
     if since is None:
@@ -186,7 +186,7 @@ def goes_on(
         return found["again"] or not set(seen).issuperset(left_of_the_batch(state, found, batch)), 0
     if not (found["again"] or found["waits"]) or _own_hosts_come_first(state, found, batch):
         return False, 0
-    patience = wishes.healthy_timeout if found["waits_for_service"] else wishes.patience
+    patience = run_settings.healthy_timeout if found["waits_for_service"] else run_settings.patience
     if now - since >= patience:
         return False, 0
     return True, SHORTEST_PAUSE + secrets.randbelow(LONGEST_PAUSE - SHORTEST_PAUSE + 1)

@@ -18,7 +18,7 @@ from .._plan.text import render_plan, render_start
 from .._steps.kinds import Cluster, RecordsPlace
 from .groups import failures, warning_about
 from .leases import LeaseAnswers, asked_for_early, calls_for, fence_for, has_to_be_read, is_begun, owner_only
-from .model import Wishes
+from .model import RunSettings
 from .orders import left_as_it_is, returned
 from .rounds import SHORTEST_PAUSE, in_slices
 from .run_state import STAYS, Kept, LeaseCall, Order, Outcome, RecordData, RunState
@@ -168,9 +168,9 @@ def begin(
     }
 
 
-def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Inventory, now: float) -> RunState:
+def plan(state: RunState, variables: HostVars, run_settings: RunSettings, inventory: Inventory, now: float) -> RunState:
     """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
-    made = newest_plan(list(variables), variables, wishes, inventory, now, read_again=False)
+    made = newest_plan(list(variables), variables, run_settings, inventory, now, read_again=False)
     fresh = kept_of(variables, variables, now, state["kept"])
     kept = {**state["kept"], **fresh}
     busy = {host for wave in made["waves"] for host in wave["hosts"]}
@@ -208,9 +208,13 @@ def plan(state: RunState, variables: HostVars, wishes: Wishes, inventory: Invent
         # Kept, as the event may be over when the run is: then nobody took care of it.
         "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
     }
-    waves = _to_run(after, wishes)
+    waves = _to_run(after, run_settings)
     # What is out comes first, and takes its time.
-    first = asked_for_early(after, waves[0], grouping_of(kept), wishes, now) if waves and not leftovers(after) else None
+    first = (
+        asked_for_early(after, waves[0], grouping_of(kept), run_settings, now)
+        if waves and not leftovers(after)
+        else None
+    )
     return {**after, "to_read": bool(waves), "first_wave": first}
 
 
@@ -222,13 +226,13 @@ def returned_by_others(
     return {host: {**one, "state": "restored"} if host in found else one for host, one in outcomes.items()}
 
 
-def _to_run(state: RunState, wishes: Wishes) -> list[PlanWave]:
+def _to_run(state: RunState, run_settings: RunSettings) -> list[PlanWave]:
     """The waves that may begin: a failure stops those of its own group."""
     # With nothing but a plan asked for, the plan is the output.
-    if wishes.plan_only:
+    if run_settings.plan_only:
         return []
     grouping = grouping_of(state["kept"])
-    failed = failures(state, wishes, grouping)
+    failed = failures(state, run_settings, grouping)
     waves: list[PlanWave] = state["plan"].get("waves", [])
     return [wave for wave in waves if not {grouping.group_of.get(host, "") for host in wave["hosts"]} <= set(failed)]
 
@@ -237,13 +241,13 @@ def is_in_service(known: Kept) -> bool:
     return known["shows"] is not None and not (known["journal"] and known["journal"]["drained"])
 
 
-def for_the_plays(state: RunState, wishes: Wishes) -> dict[str, t.Any]:
+def for_the_plays(state: RunState, run_settings: RunSettings) -> dict[str, t.Any]:
     """What `hosts:` and `serial:` of the plays are made of."""
     return {
         "run_id": state["run_id"],
-        "waves": [wave["hosts"] for wave in _to_run(state, wishes)],
+        "waves": [wave["hosts"] for wave in _to_run(state, run_settings)],
         # Whatever stopped the run: a host whose event is gone belongs back in service.
-        "leftovers": [] if wishes.plan_only or not state["plan"] else leftovers(state),
+        "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
         "to_read": state["to_read"],
         "vanished": vanished(state),
         # What hosts have said before, they have said in this run.
@@ -290,7 +294,7 @@ LONGEST_WAIT_FOR_THE_DEAD = 45
 
 
 def return_leftovers(
-    state: RunState, variables: HostVars, wishes: Wishes, since: float, now: float
+    state: RunState, variables: HostVars, run_settings: RunSettings, since: float, now: float
 ) -> tuple[dict[str, Order], int]:
     """For hosts that an earlier run left drained and that nothing is planned for; and how long to pause for others.
 
@@ -304,7 +308,7 @@ def return_leftovers(
             busy.append(host)
         gone = is_in_service(known) and not known["journal"] and host not in {one["host"] for one in state["records"]}
         orders[host] = left_as_it_is() if gone or host in busy else returned("drained")
-        orders[host]["restore_fence"] = owner_only(fence_for(variables[host], [], wishes))
+        orders[host]["restore_fence"] = owner_only(fence_for(variables[host], [], run_settings))
     pause = SHORTEST_PAUSE if busy and now - since < LONGEST_WAIT_FOR_THE_DEAD else 0
     return orders, pause
 
@@ -326,7 +330,7 @@ class Check(t.TypedDict):
     begun: bool
 
 
-def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAnswers, now: float) -> Check:
+def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, early: LeaseAnswers, now: float) -> Check:
     """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a run by itself.
 
     `early` is what the lock hosts said right after the plan.
@@ -343,12 +347,12 @@ def check(state: RunState, batch: Sequence[str], wishes: Wishes, early: LeaseAns
     elif len(wave["domains"]) > 1 and not wave["warnings"]:
         stop = f"The batch {names} holds several domains: {', '.join(wave['domains'])}."
     else:
-        failed = failures(state, wishes, grouping)
+        failed = failures(state, run_settings, grouping)
         groups = {grouping.group_of[host] for host in batch if host in grouping.group_of}
         if groups and groups <= set(failed):
             causes = "; ".join(failed[group] for group in sorted(groups))
             stop = f"Not begun, as an earlier wave went wrong ({causes})."
-    begun = not stop and is_begun(state, batch, wishes, now)
+    begun = not stop and is_begun(state, batch, run_settings, now)
     hosts = in_slices(state, batch)
     return {
         "wave": wave,
@@ -368,7 +372,7 @@ def _taken_for_nothing(state: RunState) -> list[LeaseCall]:
     return [{**call, "notes": [], "forget": noted} for call in first["calls"]] if first else []
 
 
-def stale(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> list[str]:
+def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> list[str]:
     """Hosts of the groups of this batch that may have drained themselves since they were read.
 
     The mark that a reading leaves keeps them from it for a while, and no longer.
@@ -382,5 +386,5 @@ def stale(state: RunState, batch: Sequence[str], wishes: Wishes, now: float) -> 
         if known["reflexes"]
         and host not in seen_off
         and group_of.get(host) in groups
-        and now - known["seen_at"] > wishes.reading_holds
+        and now - known["seen_at"] > run_settings.reading_holds
     ]

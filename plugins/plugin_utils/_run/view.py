@@ -16,7 +16,7 @@ from .._common.text import seconds_of
 from .._plan.plan import Plan, PlanEntry, Rule, how_careful, make_plan, read_policy, ruling_on, with_journal
 from .._plan.waves import read_max_at_once
 from .groups import THE_REST, Grouping, Place, failures, group_hosts
-from .model import Event, Host, Journal, Mark, Note, Record, Run, Settings, Wishes
+from .model import Event, Host, Journal, Mark, Note, Record, Run, RunSettings, Settings
 from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordData, RunState
 
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
@@ -425,15 +425,20 @@ class Inventory:
 
 
 def newest_plan(
-    hosts: Sequence[str], variables: HostVars, wishes: Wishes, inventory: Inventory, now: float, read_again: bool
+    hosts: Sequence[str],
+    variables: HostVars,
+    run_settings: RunSettings,
+    inventory: Inventory,
+    now: float,
+    read_again: bool,
 ) -> Plan:
     return make_plan(
         hosts,
         variables,
-        wishes.policy,
-        max_at_once=wishes.max_at_once,
+        run_settings.policy,
+        max_at_once=run_settings.max_at_once,
         drained=with_journal(variables),
-        uncovered=wishes.uncovered,
+        uncovered=run_settings.uncovered,
         elsewhere=inventory.elsewhere,
         names=inventory.names,
         read_again=read_again,
@@ -446,21 +451,21 @@ def model_of_batch(
     kept: Mapping[str, Kept],
     variables: HostVars,
     made: Plan,
-    wishes: Wishes,
+    run_settings: RunSettings,
     inventory: Inventory,
     now: float,
     read_now: Collection[str] = (),
 ) -> Run:
     """`read_now`: hosts outside of the batch that were read with it."""
     planned = [entry for wave in made["waves"] for entry in wave["events"]]
-    limit = read_max_at_once(wishes.max_at_once, len(state["hosts"]))
+    limit = read_max_at_once(run_settings.max_at_once, len(state["hosts"]))
     run = model_of(
         kept,
         variables,
         planned,
-        read_policy(wishes.policy),
+        read_policy(run_settings.policy),
         state["outcomes"],
-        dataclasses.replace(wishes.settings, max_at_once=limit, patience=wishes.patience),
+        dataclasses.replace(run_settings.settings, max_at_once=limit, patience=run_settings.patience),
         state["run_id"],
         now,
         notes=state["notes"],
@@ -471,7 +476,7 @@ def model_of_batch(
         refused={*state["refused"], *made["refused_hosts"]},
         read_now=read_now,
     )
-    failed = failures(state, wishes, grouping_of(kept))
+    failed = failures(state, run_settings, grouping_of(kept))
     return dataclasses.replace(run, failures=failed, services=state["services"] or None)
 
 

@@ -10,7 +10,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms impor
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import orders as _orders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import RunSettings
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import DRAIN_STATES
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.summary import run_summary
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import kept_of
@@ -342,7 +342,7 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
         made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found, "refused_hosts": []}
         monkeypatch.setattr(_view, "make_plan", lambda *_given, made=made, **_options: dict(made))
         monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
-        run = _run.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0)
+        run = _run.plan(run, {"a": {}}, RunSettings(), INVENTORY, 0.0)
     assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
     summary = run_summary({**RUN, "not_believed": run["not_believed"]}, {}, empty_plan())
     assert not summary["ok"]
@@ -387,7 +387,7 @@ def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
     groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
     variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
     run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
-    stop = _run.check(run, batch, Wishes(continue_after_failure=go_on), {}, 0.0)["stop"]
+    stop = _run.check(run, batch, RunSettings(continue_after_failure=go_on), {}, 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
@@ -453,12 +453,12 @@ def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(pl
     variables = {host: {"maintenance_delivery_group": f"set-{host}"} for host in "abc"}
     outcomes = {host: {"state": "failed", "wave": 1, "number_of_pass": 1} for host in failed}
     run = a_run("abc", plan=plan, kept=kept_of("abc", variables, 0.0), outcomes=outcomes)
-    shared = _run.for_the_plays(run, Wishes(plan_only=plan_only))
+    shared = _run.for_the_plays(run, RunSettings(plan_only=plan_only))
     assert (shared["waves"], shared["leftovers"]) == (waves, leftovers)
 
 
 def test_only_what_was_read_in_this_run_is_taken_for_known():
-    assert not _run.for_the_plays(a_run(), Wishes())["has_read"]
+    assert not _run.for_the_plays(a_run(), RunSettings())["has_read"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
@@ -473,8 +473,8 @@ def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
     monkeypatch.setattr(_view, "make_plan", lambda *_given, **_options: dict(made))
     monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
     run = a_run()
-    assert _run.for_the_plays(run, Wishes())["to_read"]
-    shared = _run.for_the_plays(_run.plan(run, {"a": {}}, Wishes(), INVENTORY, 0.0), Wishes())
+    assert _run.for_the_plays(run, RunSettings())["to_read"]
+    shared = _run.for_the_plays(_run.plan(run, {"a": {}}, RunSettings(), INVENTORY, 0.0), RunSettings())
     assert (shared["to_read"], shared["has_read"]) == (False, True)
 
 

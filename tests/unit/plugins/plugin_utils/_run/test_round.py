@@ -28,7 +28,7 @@ from helpers.run_stages import (
     ordered,
     reading,
     reboot,
-    wishes,
+    run_settings,
 )
 
 # What hosts are told after their drain, and what is left of it where the lease was lost.
@@ -48,14 +48,14 @@ def test_all_that_a_host_is_told():
     under_way = {**reboot(2, "Started"), "resources": ["web-2"]}
     events = [both, under_way]
     run = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    run = _run_run.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(run, {host: of_one_domain(host, events) for host in HOSTS}, run_settings(), INVENTORY, NOW)
     known = {host: of_one_domain(host, events) for host in HOSTS}
-    found = _round.decide(run, known, wishes(), INVENTORY, answers(), NOW)["round"]
+    found = _round.decide(run, known, run_settings(), INVENTORY, answers(), NOW)["round"]
     assert found["drain"] == ["web-0", "web-1"]
     journal = drained("E0")
     known = {host: {**of_one_domain(host, events, journal), **DRAINED} for host in ("web-0", "web-1")}
     known["web-2"] = of_one_domain("web-2", events)
-    orders, held, calls = _round.order(run, found, known, wishes(), INVENTORY, NOW)
+    orders, held, calls = _round.order(run, found, known, run_settings(), INVENTORY, NOW)
     assert held == {}
     for host in ("web-0", "web-1"):
         order = orders[host]
@@ -107,10 +107,10 @@ def test_who_is_brought_back_before_its_event_must_have_been_read_just_now():
     events = [reboot(0), reboot(1, "Started")]
     run = a_run(events=events)
     known = {"web-0": reading("web-0", events, drained("E0"))}
-    found = _round.decide(run, known, wishes(), INVENTORY, answers(), NOW)
+    found = _round.decide(run, known, run_settings(), INVENTORY, answers(), NOW)
     assert (found["round"]["back"], found["round"]["drain"]) == (["web-0"], [])
     assert found["fences"] == {"web-0": {**FENCE, "events": [], "may_start": []}}
-    orders, _held, calls = _round.order(run, found["round"], known, wishes(), INVENTORY, NOW)
+    orders, _held, calls = _round.order(run, found["round"], known, run_settings(), INVENTORY, NOW)
     assert orders["web-0"]["restore"]
     assert orders["web-0"]["restore_fence"] == {**FENCE, "events": [], "may_start": ["E1"]}
     assert calls == []
@@ -125,7 +125,7 @@ def two_leases():
         host: {**reading(host, [reboot(number)]), "maintenance_delivery_group": group}
         for number, (host, group) in enumerate(run["lease_of"].items())
     }
-    run = _run_run.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(run, known, run_settings(), INVENTORY, NOW)
     told = answers()["set"]["web-0"]
     lost = answers(held=False)["set"]["web-0"]
     answered = {"a": {"web-0": lost}, "b": {host: {**told, "renewed": True} for host in ("web-1", "web-2")}}
@@ -234,12 +234,12 @@ def test_who_sends_nothing_needs_no_lease_to_go_on():
 
 def test_what_is_told_at_the_beginning_of_a_wave():
     run, _known, _found = decided([reboot(0), reboot(1)], ["web-0"], answers())
-    check = _run_run.check(run, ["web-0"], wishes(), {}, NOW + 20)
+    check = _run_run.check(run, ["web-0"], run_settings(), {}, NOW + 20)
     assert (check["stop"], check["wave"]["number"], check["hosts"], check["reads"]) == ("", 1, ["web-0"], ["web-0"])
     assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], []) for host in HOSTS
     ]
-    stopped = _run_run.check({**run, "first_wave": None}, ["web-2"], wishes(), {}, NOW)
+    stopped = _run_run.check({**run, "first_wave": None}, ["web-2"], run_settings(), {}, NOW)
     assert (stopped["wave"], stopped["calls"], stopped["begun"]) == (None, [], False)
     assert "The batch web-2 is no wave of the plan" in stopped["stop"]
 
@@ -256,7 +256,7 @@ def test_what_is_told_at_the_beginning_of_a_wave():
 def test_a_failure_stops_its_own_group_however_many_have_failed(failed, stop):
     run, _answered = two_leases()
     outcomes = {host: {"state": "failed", "error": "no", "wave": 1, "number_of_pass": 1} for host in failed}
-    check = _run_run.check({**run, "outcomes": outcomes}, ["web-0"], wishes(), {}, NOW)
+    check = _run_run.check({**run, "outcomes": outcomes}, ["web-0"], run_settings(), {}, NOW)
     assert check["stop"] == stop
 
 
@@ -488,7 +488,7 @@ def in_groups(**groups):
     named = {host.replace("_", "-"): group for host, group in groups.items()}
     run = _run_run.begin("r", NOW, list(named), named, None)
     known = {host: {**reading(host, []), "maintenance_delivery_group": group} for host, group in named.items()}
-    run = _run_run.plan(run, known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(run, known, run_settings(), INVENTORY, NOW)
     return run, grouping_of(run["kept"])
 
 
@@ -540,12 +540,12 @@ def test_a_lock_host_that_refuses_alone_holds_a_run_up_for_90_seconds_and_is_the
     run = a_run(events=[reboot(0)])
     known = {"web-0": reading("web-0", [reboot(0)])}
     for later in (0, 40, 90):
-        found = _round.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + later)
+        found = _round.decide(run, known, run_settings(), INVENTORY, refused_by("web-2"), NOW + later)
         assert found["round"]["drain"] == []
         assert "web-2 refuses it. web-2 says that it is held by run other" in found["round"]["held"]["E0"]
         assert found["round"]["waits"]
         assert _leases.outvoted(run, NOW + later) == []
-    found = _round.decide(run, known, wishes(), INVENTORY, refused_by("web-2"), NOW + 91)
+    found = _round.decide(run, known, run_settings(), INVENTORY, refused_by("web-2"), NOW + 91)
     assert found["round"]["drain"] == ["web-0"]
     (said,) = _leases.outvoted(run, NOW + 91)
     assert "web-2 refuses the lease of set without reason since 2026-11-16T00:00:00Z" in said
@@ -553,7 +553,7 @@ def test_a_lock_host_that_refuses_alone_holds_a_run_up_for_90_seconds_and_is_the
     assert _leases.outvoted(run, NOW + 92) == []
     found = _round.confirm_drain(run, found, refused_by("web-2", renewed=True), NOW + 93)
     assert found["round"]["drain"] == ["web-0"]
-    _round.decide(run, known, wishes(), INVENTORY, answers(), NOW + 100)
+    _round.decide(run, known, run_settings(), INVENTORY, answers(), NOW + 100)
     assert run["refusals"] == {}
 
 
@@ -693,7 +693,7 @@ def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(lock_hosts, is_
     state = _run_run.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
     state = {**state, "lock_hosts": {"set": hosts[:lock_hosts]}}
     known = {host: reading(host, [reboot(0)]) for host in hosts}
-    first = _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    first = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"]
     assert (first is not None) is is_asked
     assert first is None or len(first["calls"]) == lock_hosts
 
@@ -705,7 +705,7 @@ def test_who_is_taken_away_or_not_drained_is_not_told():
     known = {host: reading(host, events) for host in HOSTS}
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"].update(domain)
-    state = _run_run.plan(state, known, wishes(), INVENTORY, NOW)
+    state = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)
     assert state["plan"]["waves"][0]["hosts"] == list(HOSTS)
     first = state["first_wave"]
     assert [(one["host"], one["events"], one["type"], one["at"]) for one in first["notes"]] == [
@@ -724,7 +724,7 @@ def test_of_a_wave_in_slices_the_first_slice_is_told():
     for host in HOSTS:
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
     state = {**_run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
-    first = _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"]
+    first = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"]
     assert [one["host"] for one in first["notes"]] == ["web-0"]
     assert first["hosts"] == ["web-0", "web-1"]
 
@@ -744,10 +744,10 @@ def test_of_a_wave_in_slices_the_first_slice_is_told():
 )
 def test_the_lease_of_a_wave_was_taken_with_the_plan_if_that_was_a_moment_ago(batch, age, is_begun):
     run = a_run(events=[reboot(0)])
-    assert _leases.is_begun(run, batch, wishes(), NOW + age) is is_begun
-    assert not _leases.is_begun({**run, "first_wave": None}, batch, wishes(), NOW + age)
+    assert _leases.is_begun(run, batch, run_settings(), NOW + age) is is_begun
+    assert not _leases.is_begun({**run, "first_wave": None}, batch, run_settings(), NOW + age)
     early = {**run, "first_wave": {**run["first_wave"], "at": 10.0}}
-    assert _leases.is_begun(early, batch, wishes(), 10.0 + age) is is_begun
+    assert _leases.is_begun(early, batch, run_settings(), 10.0 + age) is is_begun
 
 
 @pytest.mark.parametrize(
@@ -759,7 +759,7 @@ def test_what_was_read_a_moment_ago_is_fresh_whatever_the_clock_says(age, is_fre
     for seen_at in (NOW, 10.0):
         state = {**run, "kept": {host: {**known, "seen_at": seen_at} for host, known in run["kept"].items()}}
         grouping = grouping_of(state["kept"])
-        first = _leases.asked_for_early(state, wave, grouping, wishes(), seen_at + age)
+        first = _leases.asked_for_early(state, wave, grouping, run_settings(), seen_at + age)
         assert (first is not None) is is_fresh
 
 
@@ -767,7 +767,7 @@ def test_of_an_unread_host_nothing_is_fresh():
     run = a_run(events=[reboot(0)])
     wave = run["plan"]["waves"][0]
     state = {**run, "kept": {host: {**known, "shows": None} for host, known in run["kept"].items()}}
-    assert _leases.asked_for_early(state, wave, grouping_of(run["kept"]), wishes(), NOW) is None
+    assert _leases.asked_for_early(state, wave, grouping_of(run["kept"]), run_settings(), NOW) is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import
 from helpers.default_policy import DEFAULT_POLICY
 from helpers.properties import assert_generated
 from helpers.run_stages import HOSTS as THREE
-from helpers.run_stages import a_run, reboot, wishes
+from helpers.run_stages import a_run, reboot, run_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -504,7 +504,7 @@ def round_of(**changes):
 
 def goes_on(found=None, seen=("web-0",), batch=("web-0",), now=NOW, settings=None, **more):
     run = {**a_run(events=[reboot(0)]), **more}
-    return _rounds.goes_on(run, found or round_of(), seen, batch, wishes(**(settings or {})), now)
+    return _rounds.goes_on(run, found or round_of(), seen, batch, run_settings(**(settings or {})), now)
 
 
 def test_with_nothing_left_the_batch_is_over():

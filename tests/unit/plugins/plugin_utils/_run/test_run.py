@@ -41,7 +41,7 @@ from helpers.run_stages import (
     ordered,
     reading,
     reboot,
-    wishes,
+    run_settings,
     with_reflexes,
 )
 
@@ -93,7 +93,7 @@ def test_whom_another_run_has_noted_is_read_with_the_lease_whatever_was_read_bef
     assert "web-2" in found["round"]["held"]["E1"]
 
     def decided_again(said):
-        return _round.decide(run, known, wishes(), INVENTORY, told, NOW, read_again={"web-2": said})
+        return _round.decide(run, known, run_settings(), INVENTORY, told, NOW, read_again={"web-2": said})
 
     out = reading("web-2", [reboot(1)], journal={"state": "drained", "run_id": "other", "events": [{"id": "E2"}]})
     for said in ({"maintenance_delivery_group": "set"}, out):
@@ -108,7 +108,7 @@ def test_a_host_of_another_group_is_not_read_for_a_note():
     run = a_run(events=[reboot(1)])
     run["kept"]["web-2"]["place"]["delivery_group"] = "another"
     known = {"web-1": reading("web-1", [reboot(1)])}
-    found = _round.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
+    found = _round.decide(run, known, run_settings(), INVENTORY, answers(notes=[note("web-2")]), NOW)
     assert (found["others"], found["round"]["drain"]) == ([], ["web-1"])
 
 
@@ -126,7 +126,7 @@ def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
 
 def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
     known = {"web-0": {**reading("web-0", [], drained("E0", run="other")), "restore_result": {"state": "restored"}}}
-    orders, _pause = _run_run.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    orders, _pause = _run_run.return_leftovers(a_run(), known, run_settings(), NOW, NOW)
     _after, calls, of_others = _round.record(a_run(), orders, None, known, 0, NOW)
     assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
 
@@ -136,7 +136,7 @@ def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
     outcome = {"state": "stays drained", "wave": 1, "number_of_pass": 1}
     run = a_run(outcomes={"web-0": outcome})
     known = {"web-0": reading("web-0", [])}
-    orders, pause = _run_run.return_leftovers(run, known, wishes(), NOW, NOW)
+    orders, pause = _run_run.return_leftovers(run, known, run_settings(), NOW, NOW)
     after, _calls, _of_others = _round.record({**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW)
     assert (pause, after["outcomes"]["web-0"]["state"]) == (0, "restored")
 
@@ -182,8 +182,8 @@ def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
     known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
     after, _calls, _of_others = _round.record(run, orders, found["round"], known, 1, NOW)
     assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
-    assert _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 5)[0]
-    again, pause = _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], wishes(), NOW + 1801)
+    assert _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], run_settings(), NOW + 5)[0]
+    again, pause = _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], run_settings(), NOW + 1801)
     assert (again, pause) == (False, 0)
 
 
@@ -283,10 +283,10 @@ def test_no_host_joins_a_declared_group_by_its_own_word():
     known = {host: reading(host, events) for host in ("web-0", "web-1")}
     del known["web-1"]["maintenance_delivery_group"]
     state = _run_run.begin("r", NOW, list(known), {"web-0": "set", "web-1": ""}, None)
-    run = _run_run.plan(state, known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)
     batch = {"web-0": known["web-0"]}
     answered = {"set": {"web-0": answers()["set"]["web-0"]}, "": {"web-1": answers(held=False)["set"]["web-0"]}}
-    found = _round.decide(run, batch, wishes(), INVENTORY, answered, NOW)
+    found = _round.decide(run, batch, run_settings(), INVENTORY, answered, NOW)
     assert {call["group"] for call in found["calls"]} == {"set"}
 
 
@@ -318,17 +318,17 @@ def test_a_lease_that_was_taken_long_before_the_wave_is_taken_anew():
 def test_what_was_not_read_just_now_is_read_again(age):
     state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    state = _run_run.plan(state, known, wishes(), INVENTORY, NOW + age)
+    state = _run_run.plan(state, known, run_settings(), INVENTORY, NOW + age)
     assert state["first_wave"] is None or age < 0
-    assert _run_run.plan(state, known, wishes(), INVENTORY, NOW + 4.9)["first_wave"]
+    assert _run_run.plan(state, known, run_settings(), INVENTORY, NOW + 4.9)["first_wave"]
 
 
 def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
     state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    assert _run_run.plan(state, known, wishes(plan_only=True), INVENTORY, NOW)["first_wave"] is None
+    assert _run_run.plan(state, known, run_settings(plan_only=True), INVENTORY, NOW)["first_wave"] is None
     known["web-2"] = reading("web-2", [reboot(0)], drained("E9"))
-    assert _run_run.plan(state, known, wishes(), INVENTORY, NOW)["first_wave"] is None
+    assert _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"] is None
 
 
 def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_nothing():
@@ -347,25 +347,25 @@ def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     run, check = begun([reboot(0), reboot(1)], answers())
     known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}
     own = answers(notes=run["first_wave"]["notes"])
-    found = _round.decide(run, known, wishes(), INVENTORY, own, NOW, True)
+    found = _round.decide(run, known, run_settings(), INVENTORY, own, NOW, True)
     assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
     assert _round.confirm_drain(run, found, {}, NOW)["round"]["drain"] == ["web-0"]
-    again = _round.decide(run, known, wishes(), INVENTORY, own, NOW)
+    again = _round.decide(run, known, run_settings(), INVENTORY, own, NOW)
     assert [call["lock_host"] for call in again["calls"]] == list(HOSTS)
 
 
 def test_without_the_early_lease_nothing_begins():
     run, check = begun([reboot(0)], answers(held=False))
     known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    found = _round.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
+    found = _round.decide(run, known, run_settings(), INVENTORY, answers(held=False), NOW, True)
     assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
 
 
 def test_what_was_told_early_and_then_not_drained_is_taken_back():
     run, check = begun([reboot(0)], answers())
     known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    decision = _round.decide(run, known, wishes(), INVENTORY, answers(held=False), NOW, True)
-    orders, _held, _calls = _round.order(run, decision["round"], known, wishes(), INVENTORY, NOW)
+    decision = _round.decide(run, known, run_settings(), INVENTORY, answers(held=False), NOW, True)
+    orders, _held, _calls = _round.order(run, decision["round"], known, run_settings(), INVENTORY, NOW)
     after, calls, of_others = _round.record(run, orders, decision["round"], known, 1, NOW)
     assert [call["forget"] for call in calls] == [["web-0"]] * 3
     assert (of_others, after["first_wave"]) == (False, None)
@@ -373,7 +373,7 @@ def test_what_was_told_early_and_then_not_drained_is_taken_back():
 
 def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
     run, _check = begun([reboot(0)], answers())
-    check = _run_run.check(run, ["web-1"], wishes(), answers(), NOW)
+    check = _run_run.check(run, ["web-1"], run_settings(), answers(), NOW)
     assert check["stop"]
     assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], ["web-0"]) for host in HOSTS
@@ -384,19 +384,19 @@ def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_t
     state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
     known["web-1"] = with_reflexes(known["web-1"])
-    state = _run_run.plan(state, known, wishes(), INVENTORY, NOW)
+    state = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)
     for batch, later, found in (
         (["web-0"], 5, []),
         (["web-0"], 80, []),
         (["web-0"], 81, ["web-1"]),
         (["web-0", "web-1"], 81, []),
     ):
-        assert _run_run.stale(state, batch, wishes(), NOW + later) == found
+        assert _run_run.stale(state, batch, run_settings(), NOW + later) == found
     # Whatever the clock says.
     early = {**state, "kept": {**state["kept"], "web-1": {**state["kept"]["web-1"], "seen_at": 10.0}}}
-    assert _run_run.stale(early, ["web-0"], wishes(), 95.0) == ["web-1"]
+    assert _run_run.stale(early, ["web-0"], run_settings(), 95.0) == ["web-1"]
     state["kept"]["web-1"]["place"]["delivery_group"] = "another"
-    assert _run_run.stale(state, ["web-0"], wishes(), NOW + 81) == []
+    assert _run_run.stale(state, ["web-0"], run_settings(), NOW + 81) == []
 
 
 @pytest.mark.parametrize(("journal", "drain"), [(None, ["web-0"]), (drained("E1", run="watcher of web-1"), [])])
@@ -405,7 +405,7 @@ def test_one_that_has_drained_itself_since_counts_as_out(journal, drain):
     state = a_run(events=events)
     known = {"web-0": reading("web-0", events)}
     said_now = {"web-1": with_reflexes(reading("web-1", events, journal))}
-    found = _round.decide(state, known, wishes(), INVENTORY, answers(), NOW, read_again=said_now)
+    found = _round.decide(state, known, run_settings(), INVENTORY, answers(), NOW, read_again=said_now)
     assert found["round"]["drain"] == drain
     assert state["kept"]["web-1"]["seen_at"] == NOW
 
@@ -415,7 +415,7 @@ def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
     known = {host: reading(host, []) for host in HOSTS}
     known["web-1"] = with_reflexes(known["web-1"], left=False)
     known["web-2"] = with_reflexes(known["web-2"])
-    lines = " ".join(_run_run.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    lines = " ".join(_run_run.plan(state, known, run_settings(), INVENTORY, NOW)["plan"]["lines"])
     assert "Warning: web-1 acts by itself, and can't be told that a run is there" in lines
     assert "web-2 acts" not in lines
 
@@ -425,7 +425,7 @@ def test_of_them_eight_are_named(count, rest):
     hosts = [f"web-{number}" for number in range(count)]
     state = _run_run.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
     known = {host: with_reflexes(reading(host, []), left=False) for host in hosts}
-    lines = " ".join(_run_run.plan(state, known, wishes(), INVENTORY, NOW)["plan"]["lines"])
+    lines = " ".join(_run_run.plan(state, known, run_settings(), INVENTORY, NOW)["plan"]["lines"])
     assert rest in " ".join(lines.split())
 
 
@@ -434,7 +434,7 @@ def test_of_them_eight_are_named(count, rest):
 
 def planned(known, state=None, **more):
     before = state or _run_run.begin("r", NOW, list(known), dict.fromkeys(known, ""), None)
-    return _run_run.plan(before, known, wishes(**more), INVENTORY, NOW)
+    return _run_run.plan(before, known, run_settings(**more), INVENTORY, NOW)
 
 
 def of_unknown_domain(host, events):
@@ -459,14 +459,14 @@ def test_a_host_that_does_not_show_its_event_is_believed_only_after_it_was_read_
     state = planned(known, state)
     assert state["plan"]["waves"][0]["hosts"] == ["web-0", "web-1"]
     assert state["plan"]["waves"][0]["events"][0]["approvable"]
-    early = _round.decide(state, known, wishes(), INVENTORY, answers(lock_hosts=2), NOW)["round"]
+    early = _round.decide(state, known, run_settings(), INVENTORY, answers(lock_hosts=2), NOW)["round"]
     assert early["held"] == {"E0": "Nobody speaks in this run for web-1, which event E0 names"}
     # It is due in half an hour, and a drain may take ten minutes.
-    found = _round.decide(state, known, wishes(), INVENTORY, answers(lock_hosts=2), NOW + 1300)["round"]
+    found = _round.decide(state, known, run_settings(), INVENTORY, answers(lock_hosts=2), NOW + 1300)["round"]
     (entry,) = found["events"]
     assert (entry["hosts"], entry["not_believed_of"], entry["approvable"]) == (["web-0"], ["web-1"], False)
     drained_now = {**known, "web-0": {**reading("web-0", [event], drained("E0")), "drain_result": {"state": "drained"}}}
-    orders, _held, _calls = _round.order(state, found, drained_now, wishes(), INVENTORY, NOW)
+    orders, _held, _calls = _round.order(state, found, drained_now, run_settings(), INVENTORY, NOW)
     assert orders["web-0"]["refused"][0]["uncovered"] == ["web-1"]
     assert orders["web-0"]["approve_drained"] == []
 
@@ -517,7 +517,7 @@ def test_a_new_run_has_no_limit_of_hosts_in_one_go():
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
     state = planned(known)
     (wave,) = state["plan"]["waves"]
-    assert _run_run.check(state, wave["hosts"], wishes(), {}, NOW)["hosts"] == ["web-0", "web-1"]
+    assert _run_run.check(state, wave["hosts"], run_settings(), {}, NOW)["hosts"] == ["web-0", "web-1"]
 
 
 def wave(*hosts, deadline=None):
@@ -559,7 +559,7 @@ def left_behind(**outcome):
     """A run in its second pass; an earlier one has left web-0 drained."""
     known = {host: reading(host, []) for host in HOSTS}
     known["web-0"] = reading("web-0", [], drained("E9", run="dead"))
-    state = _run_run.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    state = _run_run.plan(a_run(), known, run_settings(), INVENTORY, NOW)
     return {**state, "outcomes": {"web-0": {"state": "failed", **outcome}} if outcome else {}}
 
 
@@ -576,7 +576,7 @@ def left_behind(**outcome):
 )
 def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
     assert _run_run.leftovers(left_behind(**outcome)) == leftovers
-    shared = _run_run.for_the_plays(left_behind(**outcome), wishes())
+    shared = _run_run.for_the_plays(left_behind(**outcome), run_settings())
     assert (shared["leftovers"], shared["run_id"], shared["vanished"]) == (leftovers, "r", [])
 
 
@@ -585,7 +585,7 @@ def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers
 )
 def test_only_another_run_can_be_at_work_on_a_host(owner, left, is_busy):
     known = {"web-0": reading("web-0", [], drained("E9", run=owner, worked_on_for=left))}
-    orders, pause = _run_run.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    orders, pause = _run_run.return_leftovers(a_run(), known, run_settings(), NOW, NOW)
     assert (orders["web-0"]["restore"], orders["web-0"]["later"]) == (not is_busy, is_busy)
     assert pause == (4 if is_busy else 0)
 
@@ -593,7 +593,7 @@ def test_only_another_run_can_be_at_work_on_a_host(owner, left, is_busy):
 @pytest.mark.parametrize(("waited", "pause"), [(0, 4), (44.5, 4), (45, 0), (45.5, 0)])
 def test_who_may_have_died_there_is_waited_for_three_quarters_of_a_minute(waited, pause):
     known = {"web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9))}
-    assert _run_run.return_leftovers(a_run(), known, wishes(), NOW, NOW + waited)[1] == pause
+    assert _run_run.return_leftovers(a_run(), known, run_settings(), NOW, NOW + waited)[1] == pause
 
 
 def test_who_is_idle_is_returned_beside_one_that_is_worked_on():
@@ -601,7 +601,7 @@ def test_who_is_idle_is_returned_beside_one_that_is_worked_on():
         "web-0": reading("web-0", [], drained("E9", run="dead", worked_on_for=9)),
         "web-1": reading("web-1", [], drained("E9", run="dead")),
     }
-    orders, _pause = _run_run.return_leftovers(a_run(), known, wishes(), NOW, NOW)
+    orders, _pause = _run_run.return_leftovers(a_run(), known, run_settings(), NOW, NOW)
     assert {host: order["restore"] for host, order in orders.items()} == {"web-0": False, "web-1": True}
     assert orders["web-1"]["restore_fence"] == {
         "boot_id": None,
@@ -632,7 +632,7 @@ def test_who_is_back_in_service_meanwhile_is_left_as_it_is(journal, records, is_
     known = {"web-0": reading("web-0", [], journal)}
     if not is_read:
         known["web-0"]["maintenance_status"] = {"msg": "Timed out."}
-    orders, _pause = _run_run.return_leftovers(a_run(records=records), known, wishes(), NOW, NOW)
+    orders, _pause = _run_run.return_leftovers(a_run(records=records), known, run_settings(), NOW, NOW)
     assert orders["web-0"]["restore"] is restored
 
 
@@ -643,7 +643,7 @@ def test_a_record_is_gone_with_the_return_of_its_host():
         "web-0": {**reading("web-0", []), "restore_result": {"state": "restored"}},
         "web-1": {**reading("web-1", []), "restore_result": {"failed": True, "msg": "no"}},
     }
-    orders, _pause = _run_run.return_leftovers(run, known, wishes(), NOW, NOW)
+    orders, _pause = _run_run.return_leftovers(run, known, run_settings(), NOW, NOW)
     after, _calls, _of_others = _round.record(run, orders, None, known, 0, NOW)
     assert [one["host"] for one in after["records"]] == ["web-1", "web-2"]
 
@@ -673,12 +673,12 @@ def planned_run(known, state=None, inventory=HOSTS, **more):
     group = "set" if any("maintenance_delivery_group" in one for one in known.values()) else ""
     begun = state or _run_run.begin("r", NOW, list(known), dict.fromkeys(inventory, group), None)
     # As it travels from task to task.
-    return unpacked(packed(_run_run.plan({**begun, **more}, known, wishes(), INVENTORY, NOW)))
+    return unpacked(packed(_run_run.plan({**begun, **more}, known, run_settings(), INVENTORY, NOW)))
 
 
 def decided_round(state, known, told=None, now=NOW + 5):
     lease = next(iter(state["lock_hosts"]))
-    return _round.decide(state, known, wishes(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
+    return _round.decide(state, known, run_settings(), INVENTORY, told or {lease: answers()["set"]}, now)["round"]
 
 
 @pytest.mark.parametrize("declared", [False, True])
@@ -727,11 +727,14 @@ def test_a_host_that_was_seen_drained_and_can_not_be_reached_any_more_is_out():
     known["web-0"] = undeclared("web-0", events, drained("E0", run="watch"))
     state = planned_run(known)
     found = decided_round(state, {"web-0": AWAY})
-    orders, _held, _calls = _round.order(state, found, {"web-0": AWAY}, wishes(), INVENTORY, NOW + 6)
+    orders, _held, _calls = _round.order(state, found, {"web-0": AWAY}, run_settings(), INVENTORY, NOW + 6)
     state, _calls, _others = _round.record(state, orders, found, {"web-0": AWAY}, 1, NOW + 7)
     assert state["outcomes"]["web-0"]["state"] == "lost"
-    assert list(_groups.failures(state, wishes(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
-    assert "Not begun, as an earlier wave went wrong" in _run_run.check(state, ["web-1"], wishes(), {}, NOW + 8)["stop"]
+    assert list(_groups.failures(state, run_settings(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
+    assert (
+        "Not begun, as an earlier wave went wrong"
+        in _run_run.check(state, ["web-1"], run_settings(), {}, NOW + 8)["stop"]
+    )
     # Also in a later pass, and where nothing of it was lost by this run.
     state = planned_run({**known, "web-0": AWAY}, planned_run(known))
     found = decided_round(state, {"web-1": known["web-1"]})
@@ -814,7 +817,7 @@ def test_a_mark_in_a_note_counts_about_a_host_that_has_booted_since(seconds, eve
     booted = reading("web-1", [reboot(1), reboot(2)])
     booted["maintenance_status"]["host_clock"]["seconds"] = seconds
     known = {"web-1": booted, "web-2": reading("web-2", [reboot(1), reboot(2)])}
-    found = _round.decide(a_run(events=[reboot(1), reboot(2)]), known, wishes(), INVENTORY, told, NOW)
+    found = _round.decide(a_run(events=[reboot(1), reboot(2)]), known, run_settings(), INVENTORY, told, NOW)
     assert [call["forget"] for call in found["calls"][:1]] == ([[]] if counts else [["web-1"]])
     assert found["round"]["drain"] == ["web-1"]
 
@@ -845,7 +848,7 @@ def test_what_a_load_balancer_remembers_keeps_the_note():
 def test_a_host_that_can_not_be_read_keeps_the_note():
     run = a_run(events=[reboot(1)])
     known = {"web-1": reading("web-1", [reboot(1)]), "web-2": {"maintenance_delivery_group": "set"}}
-    found = _round.decide(run, known, wishes(), INVENTORY, answers(notes=[note("web-2")]), NOW)
+    found = _round.decide(run, known, run_settings(), INVENTORY, answers(notes=[note("web-2")]), NOW)
     assert all("web-2" not in call["forget"] for call in found["calls"])
 
 
@@ -854,7 +857,7 @@ def test_what_is_forgotten_does_not_count_and_the_rest_is_kept():
     told = answers(notes=[note("web-1"), note("web-2")])
     known = {"web-1": reading("web-1", [reboot(1)])}
     for _again in range(2):
-        _round.decide(run, known, wishes(), INVENTORY, told, NOW)
+        _round.decide(run, known, run_settings(), INVENTORY, told, NOW)
         assert [one["host"] for one in run["notes"]] == ["web-2"]
 
 
@@ -969,7 +972,7 @@ def test_a_machine_is_trusted_about_hosts_whose_steps_act_there():
 def test_who_is_known_to_be_drained_only_elsewhere(events, journal, remembered):
     known = {host: reading(host, []) for host in HOSTS}
     known["web-0"] = reading("web-0", events, journal)
-    run = _run_run.plan(a_run(), known, wishes(), INVENTORY, NOW)
+    run = _run_run.plan(a_run(), known, run_settings(), INVENTORY, NOW)
     run = with_records(run, {"web-0": [PLACE]}, {PLACE: {"records": [OF_LB], "unreadable": []}})
     assert remembered_only(run) == remembered
 

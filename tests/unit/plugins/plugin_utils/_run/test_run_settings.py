@@ -9,7 +9,11 @@ import ast
 import json
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import Settings, Wishes, read_wishes
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.model import (
+    RunSettings,
+    Settings,
+    read_run_settings,
+)
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import begin
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import (
     from_carried,
@@ -25,14 +29,18 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state i
     "nothing", [{}, {"maintenance_min_in_service": None, "drain_timeout": "", "plan_only": "None"}]
 )
 def test_what_is_left_out_has_its_default(nothing):
-    wishes = read_wishes(nothing)
-    assert (wishes.patience, wishes.healthy_timeout, wishes.oldest_reading) == (1800.0, 600.0, 40.0)
-    assert (wishes.settings.min_in_service, wishes.settings.overlap, wishes.plan_only) == (None, "wait", False)
-    assert wishes.uncovered == Wishes().uncovered
+    run_settings = read_run_settings(nothing)
+    assert (run_settings.patience, run_settings.healthy_timeout, run_settings.oldest_reading) == (1800.0, 600.0, 40.0)
+    assert (run_settings.settings.min_in_service, run_settings.settings.overlap, run_settings.plan_only) == (
+        None,
+        "wait",
+        False,
+    )
+    assert run_settings.uncovered == RunSettings().uncovered
 
 
 def test_texts_do_as_well():
-    wishes = read_wishes(
+    run_settings = read_run_settings(
         {
             "approve_wait_timeout": "5",
             "drain_reserve": 0,
@@ -42,8 +50,16 @@ def test_texts_do_as_well():
             "plan_only": "False",
         }
     )
-    assert (wishes.patience, wishes.settings.reserve, wishes.settings.min_in_service) == (5.0, 0.0, "50 %")
-    assert (wishes.continue_after_failure, wishes.settings.overlap, wishes.plan_only) == (True, "proceed", False)
+    assert (run_settings.patience, run_settings.settings.reserve, run_settings.settings.min_in_service) == (
+        5.0,
+        0.0,
+        "50 %",
+    )
+    assert (run_settings.continue_after_failure, run_settings.settings.overlap, run_settings.plan_only) == (
+        True,
+        "proceed",
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +76,7 @@ def test_texts_do_as_well():
 )
 def test_what_can_not_be_used_is_said(setting, complaint):
     with pytest.raises(ValueError, match=complaint):
-        read_wishes(setting)
+        read_run_settings(setting)
 
 
 def test_all_that_can_be_set():
@@ -78,7 +94,7 @@ def test_all_that_can_be_set():
         "maintenance_min_in_service": 2,
         "plan_only": True,
     }
-    assert read_wishes(given) == Wishes(
+    assert read_run_settings(given) == RunSettings(
         policy=[{"action": "drain"}],
         uncovered="allow",
         max_at_once="3",
@@ -93,8 +109,8 @@ def test_all_that_can_be_set():
 
 
 def test_the_defaults_of_a_run():
-    assert read_wishes({}) == Wishes(settings=Settings(drain_timeout=600.0, reserve=5.0))
-    defaults = Wishes()
+    assert read_run_settings({}) == RunSettings(settings=Settings(drain_timeout=600.0, reserve=5.0))
+    defaults = RunSettings()
     assert (defaults.patience, defaults.healthy_timeout) == (1800.0, 600.0)
     assert (defaults.oldest_reading, defaults.reading_holds) == (40.0, 80.0)
     assert (defaults.continue_after_failure, defaults.plan_only) == (False, False)
@@ -106,30 +122,30 @@ def test_the_defaults_of_a_run():
     + [("no", False), ("Off", False), (0, False), ("false", False), (" ", False)],
 )
 def test_words_for_yes_and_no(value, flag):
-    assert read_wishes({"plan_only": value}).plan_only is flag
-    assert read_wishes({"maintenance_continue_after_failure": value}).continue_after_failure is flag
-    assert read_wishes({"maintenance_continue_after_failure": value}).settings.continue_after_failure is flag
+    assert read_run_settings({"plan_only": value}).plan_only is flag
+    assert read_run_settings({"maintenance_continue_after_failure": value}).continue_after_failure is flag
+    assert read_run_settings({"maintenance_continue_after_failure": value}).settings.continue_after_failure is flag
 
 
 @pytest.mark.parametrize("name", ["drain_timeout", "approve_wait_timeout", "restore_timeout"])
 @pytest.mark.parametrize("value", ["0", 0, "-1", "1.5", "01", False])
 def test_seconds_are_one_or_more(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a whole number of seconds"):
-        read_wishes({name: value})
+        read_run_settings({name: value})
 
 
 @pytest.mark.parametrize("value", [0, "0", " 0 "])
 def test_only_the_reserve_may_be_none(value):
-    assert read_wishes({"drain_reserve": value}).settings.reserve == 0.0
+    assert read_run_settings({"drain_reserve": value}).settings.reserve == 0.0
 
 
 @pytest.mark.parametrize("value", ["", "5 0", "%", "50%%", "-1", "1.5"])
 def test_hosts_in_service_are_a_number_or_a_share(value):
     if value:
         with pytest.raises(ValueError, match="maintenance_min_in_service must be"):
-            read_wishes({"maintenance_min_in_service": value})
+            read_run_settings({"maintenance_min_in_service": value})
     else:
-        assert read_wishes({"maintenance_min_in_service": value}).settings.min_in_service is None
+        assert read_run_settings({"maintenance_min_in_service": value}).settings.min_in_service is None
 
 
 # The text of a run grows with its hosts, not with their square.
