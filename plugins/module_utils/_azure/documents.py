@@ -208,7 +208,7 @@ TYPE_SINCE = {
 }
 SOURCE_SINCE = "2019-08-01"
 # The VM does not come back from these.
-VANISHING_TYPES = ("Preempt", "Terminate")
+TYPES_THAT_TAKE_AWAY = ("Preempt", "Terminate")
 
 _KNOWN_WORDS = {word.lower(): word for word in tuple(TYPE_SINCE) + ("Scheduled", "Started", "Platform", "User")}
 IDENTITY_FIELDS = {

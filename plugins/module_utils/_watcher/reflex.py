@@ -17,7 +17,7 @@ import time
 
 from .._azure.documents import (
     CONFIRMED,
-    VANISHING_TYPES,
+    TYPES_THAT_TAKE_AWAY,
     approval_body,
     canonical_id,
     effects_of_marks,
@@ -158,7 +158,7 @@ class Deeds:
         return self.settings["steps"], digest
 
     def _give_way(self, event):
-        if event["type"] not in VANISHING_TYPES and self.run_is_there():
+        if event["type"] not in TYPES_THAT_TAKE_AWAY and self.run_is_there():
             raise NotDone("a run has come to this host, which takes over what was begun")
 
     def tell_confirmed(self, journal, document, read_at):

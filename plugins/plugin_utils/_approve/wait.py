@@ -19,7 +19,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 
-from .._azure.events import VANISHING_TYPES, canonical_id, names_host
+from .._azure.events import TYPES_THAT_TAKE_AWAY, canonical_id, names_host
 from .._azure.vms import EventData
 from .._common.text import clock, some_of, wrapped
 from .._host.connection import ending_with_the_run
@@ -61,7 +61,7 @@ LONGEST_COMPLAINT = 200
 # A reading that takes longer is given up and asked for again: there is time.
 SECONDS_PER_READING = 130.0
 # A VM that is meant to vanish and can't be reached so often in a row has done so.
-FAILURES_OF_A_VANISHED_VM = 3
+FAILURES_OF_A_VM_TAKEN_AWAY = 3
 # Readings in a row to which a host said nothing at all. One that boots refuses them, or can't be reached.
 SILENCES_OF_A_HANGING_HOST = 3
 # One that installs updates while it boots takes connections long before it answers.
@@ -146,7 +146,7 @@ class Wait:
         self._remember()
         while True:
             missing = self._missing()
-            if not missing or self._has_vanished(missing):
+            if not missing or self._was_taken_away(missing):
                 return ""
             left = deadline - self.clock()
             if left <= 0 or self.silent_in_a_row == self.silences:
@@ -193,10 +193,11 @@ class Wait:
     def _missing(self) -> list[str]:
         return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]
 
-    def _has_vanished(self, missing: list[str]) -> bool:
+    def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(canonical_id(event_id)) for event_id in missing]
-        return self.failures_in_a_row >= FAILURES_OF_A_VANISHED_VM and all(
-            event and event["type"] in VANISHING_TYPES and names_host(event, self.reading.vm_name) for event in events
+        return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
+            event and event["type"] in TYPES_THAT_TAKE_AWAY and names_host(event, self.reading.vm_name)
+            for event in events
         )
 
     def _state(self, event_id: str) -> str:

@@ -19,7 +19,7 @@ from ...module_utils._azure.documents import (
     JUDGED_BY,
     SOURCE_SINCE,
     TYPE_SINCE,
-    VANISHING_TYPES,
+    TYPES_THAT_TAKE_AWAY,
     BadReading,
     each_once,
     json_object,
@@ -34,8 +34,8 @@ from .._common.text import iso_time, seconds_of
 
 __all__ = (
     "JUDGED_BY",
+    "TYPES_THAT_TAKE_AWAY",
     "TYPE_SINCE",
-    "VANISHING_TYPES",
     "Account",
     "BadReading",
     "approval_body",
@@ -106,7 +106,7 @@ def merged(accounts: t.Iterable[Account], safest: Callable[[t.Mapping[str, t.Any
 
 
 def _takes_away(event: t.Mapping[str, t.Any]) -> bool:
-    return event.get("type") in VANISHING_TYPES
+    return event.get("type") in TYPES_THAT_TAKE_AWAY
 
 
 def select(

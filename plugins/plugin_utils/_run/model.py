@@ -12,7 +12,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from .._azure.events import VANISHING_TYPES
+from .._azure.events import TYPES_THAT_TAKE_AWAY
 from .._common.text import natural
 
 # Times are seconds by the controller's clock.
@@ -41,7 +41,7 @@ class Event:
 
     @property
     def vanishing(self) -> bool:
-        return self.type in VANISHING_TYPES
+        return self.type in TYPES_THAT_TAKE_AWAY
 
     @property
     def takes_down(self) -> bool:
@@ -347,7 +347,7 @@ class GroupState:
 
         A host that has booted since may have lost its journal, with a mark in it.
         """
-        if note.type in VANISHING_TYPES:
+        if note.type in TYPES_THAT_TAKE_AWAY:
             return False
         if not host.read:
             return True
@@ -440,7 +440,7 @@ class GroupState:
 
     def _is_lost_anyway(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
         """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
-        found = [kind in VANISHING_TYPES for kind in types]
+        found = [kind in TYPES_THAT_TAKE_AWAY for kind in types]
         if not any(found) or not host.read:
             return any(found)
         # What is drained for a Reboot, too, still counts while it can be read.

@@ -29,7 +29,7 @@ class Truth:
     def _is_down(self, host, seen_from, compared_at):
         if self.world.hosts[host].vanished:
             return False
-        if self.is_disturbed(host) and not self.world.is_vanishing(host):
+        if self.is_disturbed(host) and not self.world.is_taken_away(host):
             return True
         for event in self.world.azure.events.values():
             # I2 does not count Preempt: it takes away what is lost anyway.

@@ -85,7 +85,7 @@ class World:
         self.clock.start(run.life(), run, after=max(0.0, at - self.clock.now))
         return run
 
-    def is_vanishing(self, host):
+    def is_taken_away(self, host):
         """Whether it is drained for a Preempt, which I2 does not count.
 
         After it was cancelled, too: while a command may be under way that was decided before, and while the run that
