@@ -141,7 +141,7 @@ class EventRecord:
     unclear: str | None = None
 
 
-def leader_of(record: EventRecord, host: str, insist: bool) -> str:
+def sender_of(record: EventRecord, host: str, insist: bool) -> str:
     """Who sends: the host that did, else this one. With `insist` this host does, whoever did before."""
     return host if record.sent_by is None or insist else record.sent_by
 

@@ -21,7 +21,7 @@ from .._azure.events import JUDGED_BY, canonical_id, names_host
 from .._azure.vms import EventData
 from .._common.text import iso_time
 from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
-from .judge import Doubts, EventRecord, Judgement, judge_events, leader_of, shown_status, successors
+from .judge import Doubts, EventRecord, Judgement, judge_events, sender_of, shown_status, successors
 
 # The hosts of a batch are separate processes on one controller, and with few forks not at the same time. So nobody
 # waits for a host that has not begun: the first that comes to an event leads, and what it did is kept in files in
@@ -317,7 +317,7 @@ class Approver:
         record = records.get(canonical_id(event["id"]))
         if record is None or canonical_id(event["id"]) in self.problems:
             return False
-        return leader_of(record, self.sender, self.insist) == self.sender != record.sent_by
+        return sender_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
     def _step(self, own: dict[str, EventRecord], deadline: float) -> str:
         """One step towards having all of these sent. Returns what went wrong for good."""

@@ -18,11 +18,11 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.judge i
     drained_vms,
     is_reached,
     judge_events,
-    leader_of,
     never_told,
     not_believed,
     not_shown,
     ready_hosts,
+    sender_of,
     shown_status,
     successors,
 )
@@ -87,9 +87,9 @@ def test_only_a_deletion_must_be_approved_by_its_own_vm(kind):
 
 @pytest.mark.parametrize("sent_by", ["a", "m", "z"])
 def test_who_sends_is_who_has_sent_unless_one_insists(sent_by):
-    assert leader_of(EventRecord(), "m", insist=False) == "m"
-    assert leader_of(EventRecord(sent_by=sent_by), "m", insist=False) == sent_by
-    assert leader_of(EventRecord(sent_by=sent_by), "m", insist=True) == "m"
+    assert sender_of(EventRecord(), "m", insist=False) == "m"
+    assert sender_of(EventRecord(sent_by=sent_by), "m", insist=False) == sent_by
+    assert sender_of(EventRecord(sent_by=sent_by), "m", insist=True) == "m"
 
 
 def test_who_can_still_send_is_named_by_the_event_and_has_neither_failed_nor_ended():
