@@ -424,7 +424,7 @@ _COMPARED = ("type", "status", "not_before", "duration_seconds", "source", "desc
 class _Version:
     """The VMs that an event names, as one or more hosts of one scope show it."""
 
-    __slots__ = ("by_named", "groups", "hosts", "resources", "scope", "strangers")
+    __slots__ = ("by_named", "groups", "hosts", "outside", "resources", "scope")
 
     def __init__(self, resources: t.Any, scope: Scope, vms: Vms) -> None:
         self.resources, self.scope = resources, scope
@@ -433,13 +433,13 @@ class _Version:
         # Host of this run -> its VM's name as Azure wrote it.
         self.hosts: dict[str, str] = {}
         # Canonical name -> the name as Azure wrote it, of VMs that are no host of this run.
-        self.strangers: dict[str, str] = {}
+        self.outside: dict[str, str] = {}
         for written in resources:
             name = canonical_name(str(written))
             found = vms.hosts(name, scope)
             self.hosts.update(dict.fromkeys(found, str(written)))
             if not found:
-                self.strangers.setdefault(name, str(written))
+                self.outside.setdefault(name, str(written))
         # The delivery groups that the user declared for these hosts.
         self.groups = {vms.groups[host] for host in self.hosts if host in vms.groups} if vms.groups else set()
 
@@ -491,12 +491,12 @@ class SeenEvent:
         self._torn_by_named = False
 
     @property
-    def strangers(self) -> list[str]:
+    def outside(self) -> list[str]:
         """The VMs that are no host of this run, as Azure wrote them."""
         known = {canonical_name(written) for version in self.versions for written in version.hosts.values()}
         found: dict[str, str] = {}
         for version in self.versions:
-            for name, written in version.strangers.items():
+            for name, written in version.outside.items():
                 if name not in known:
                     found.setdefault(name, written)
         return list(found.values())

@@ -69,9 +69,9 @@ def about_records(
     told = [
         f"{record['host']} ({', '.join(record['types'])}, run {record['run_id']}, {record['at']})" for record in records
     ]
-    strangers = [record for record in records if record["host"] not in known]
-    if strangers:
-        files = some_of([str(record["file"]) for record in strangers], 3)
+    outside = [record for record in records if record["host"] not in known]
+    if outside:
+        files = some_of([str(record["file"]) for record in outside], 3)
         do = f"Put right on {machine} by hand what was drained for them, and remove {files}"
         return bad("state", point, f"for hosts that the inventory does not have: {some_of(told)}", do)
     forgotten = [record for record in records if record["host"] not in drained]

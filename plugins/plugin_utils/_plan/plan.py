@@ -269,7 +269,7 @@ def _by_reason(
 
 def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None) -> PlanEntry:
     not_believed_of = seen.believe_only_who_shows_it() if read_again else []
-    strangers = seen.strangers + not_believed_of
+    outside = seen.outside + not_believed_of
     left = _seconds_left(seen, now)
     event = {**seen.merged(lambda account: how_careful(account, rules, left)), "seconds_left": left}
     entry: dict[str, t.Any] = {
@@ -280,7 +280,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
         "hosts": sorted(seen.hosts, key=natural),
         "resources": event["resources"],
         # VMs that the event names and that are no hosts of this run: approving would start it for them too.
-        "uncovered": strangers,
+        "uncovered": outside,
         "not_in_run": [],
         # The hosts that show it themselves, and those that were read and do not.
         "shown_by": sorted(seen.shown_by, key=natural),
@@ -291,7 +291,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
         **ruling_on(event, rules),
     }
     may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
-    entry["approvable"] = may_start and (not strangers or uncovered == "allow")
+    entry["approvable"] = may_start and (not outside or uncovered == "allow")
     entry["steps"] = _steps(entry)
     return t.cast(PlanEntry, entry)
 

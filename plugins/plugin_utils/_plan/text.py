@@ -129,7 +129,7 @@ def _why_not(event: PlanEntry) -> list[str]:
     silent = event["not_shown_by"]
     not_covered = [name for name in event["uncovered"] if name not in event["not_believed_of"]]
     if not_covered:
-        names = _strangers({**event, "uncovered": not_covered})
+        names = _outside({**event, "uncovered": not_covered})
         said.append(f"{verb}: it also names {names}, and approving starts it for them too.")
     if silent and event["not_believed_of"]:
         said.append(f"{verb}: {who_shows_it(event['shown_by'], silent)}.")
@@ -141,7 +141,7 @@ def _why_not(event: PlanEntry) -> list[str]:
     return said
 
 
-def _strangers(event: PlanEntry) -> str:
+def _outside(event: PlanEntry) -> str:
     names = some_of(event["uncovered"], _MOST)
     if event["not_in_run"]:
         return f"{names} (in the inventory, but not in this run: {some_of(event['not_in_run'], _MOST)})"

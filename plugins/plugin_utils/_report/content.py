@@ -138,7 +138,7 @@ def _event(seen: SeenEvent, now: float, domains: Mapping[str, str]) -> dict[str,
         "hosts": hosts,
         "resources": [str(name) for name in seen.event.get("resources") or ()],
         # VMs that the event names and that are none of these hosts: approving would start it for them too.
-        "uncovered": seen.strangers,
+        "uncovered": seen.outside,
         "domains": sorted({domains[host] for host in hosts}, key=natural),
     }
 

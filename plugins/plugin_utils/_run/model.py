@@ -29,7 +29,7 @@ class Event:
     not_before: float | None
     # The hosts of the inventory that it names, and the names that are no host of it.
     hosts: tuple[str, ...]
-    strangers: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     # What the policy does with it: drain, approve or ignore.
     action: str = "drain"
     # The group whose hosts show it.
@@ -358,7 +358,7 @@ class GroupState:
     @functools.cached_property
     def first_elsewhere(self) -> Event | None:
         """The first Scheduled event for a VM that is no host of the inventory: another run may have that VM."""
-        found = (event for event in self.events if event.strangers and not event.started and event.takes_down)
+        found = (event for event in self.events if event.outside and not event.started and event.takes_down)
         return next(found, None)
 
     @functools.cached_property
@@ -464,7 +464,7 @@ class GroupState:
         taken: dict[str, str] = {}
         for event in self.events:
             if self.is_under_way(event):
-                for name in (*event.hosts, *event.strangers):
+                for name in (*event.hosts, *event.outside):
                     taken.setdefault(name, event.id)
         for name in self.marked_hosts:
             journal = self.hosts[name].journal
@@ -523,7 +523,7 @@ class GroupState:
 
     def is_covered(self, event: Event) -> bool:
         """Every name is a host that itself shows the event and that this run may act on."""
-        if event.strangers and self.run.settings.uncovered != "allow":
+        if event.outside and self.run.settings.uncovered != "allow":
             return False
         return all(self.speaks_for(name, event) for name in event.hosts)
 

@@ -182,7 +182,7 @@ class _Decision:
             hosts = [name for name in event.hosts if name not in busy and self._is_caught(name, event)]
             if not hosts:
                 continue
-            others = self.state.in_the_way((*event.hosts, *event.strangers), self.state.down | self.going)
+            others = self.state.in_the_way((*event.hosts, *event.outside), self.state.down | self.going)
             if others:
                 why = f"{event.id} was sent, and {some_of(others)}, of another domain, is not in service"
                 found.append(self._hold(event, _Obstacle(_OUT, why, hosts=tuple(others))))
@@ -394,8 +394,8 @@ def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
     missing = [name for name in event.hosts if not state.speaks_for(name, event)]
     outside = [name for name in event.hosts if name not in state.hosts]
     if state.run.settings.uncovered != "allow":
-        missing += event.strangers
-        outside += event.strangers
+        missing += event.outside
+        outside += event.outside
     why = f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names"
     # Nobody will, and its hosts are drained when this run has long ended.
     never = bool(outside) and drain_deadline(state.run, event) > state.run.now + state.run.settings.patience
@@ -440,7 +440,7 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
 
 def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> _Obstacle | None:
     """Rules 1 and 4."""
-    going = (*event.hosts, *event.strangers)
+    going = (*event.hosts, *event.outside)
     names = state.in_the_way(going, down)
     if not names:
         return None
@@ -457,7 +457,7 @@ def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
     first = state.first_elsewhere
     if first is None or first.order >= event.order:
         return None
-    why = f"Event {first.id} comes first, and another run may have {some_of(list(first.strangers))}"
+    why = f"Event {first.id} comes first, and another run may have {some_of(list(first.outside))}"
     return _Obstacle(_ELSEWHERE, why)
 
 

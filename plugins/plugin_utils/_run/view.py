@@ -233,7 +233,7 @@ class _Names:
 
     def _found(self, event_id: str, resources: Sequence[str]) -> tuple[list[str], list[str]]:
         hosts: list[str] = []
-        strangers: list[str] = []
+        outside: list[str] = []
         for written in resources:
             name = canonical_name(written)
             called = self.by_vm.get(name, [])
@@ -243,8 +243,8 @@ class _Names:
             if len(found) == 1:
                 hosts += found
             else:
-                strangers.append(written)
-        return hosts, strangers
+                outside.append(written)
+        return hosts, outside
 
 
 def _events(
@@ -282,7 +282,7 @@ def _events(
         if scoped in over or ((group, event_id) not in shown_now and scoped in gone):
             continue
         told = merged(found.values(), lambda account: how_careful(account, rules, _seconds_left(account, now)))
-        hosts, strangers = names.of(told)
+        hosts, outside = names.of(told)
         # Of its own events a host that was read just now tells itself.
         if (group, event_id) not in shown_now and any(
             name in fresh and kept[name]["shows"] is not None for name in hosts if name in kept
@@ -295,7 +295,7 @@ def _events(
             # In another batch there may be a host that says so itself.
             themselves = by_own_account.get((group, event_id), [])
             hosts = list(dict.fromkeys([*entry["hosts"], *others, *themselves]))
-            strangers = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
+            outside = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
         due = moment(told["not_before"])
         yield Event(
             id=event_id,
@@ -303,7 +303,7 @@ def _events(
             status=str(told["status"]),
             not_before=None if due == NOW else due,
             hosts=tuple(hosts),
-            strangers=tuple(strangers),
+            outside=tuple(outside),
             action=entry["action"]
             if entry
             else ruling_on({**told, "seconds_left": _seconds_left(told, now)}, rules)["action"],

@@ -25,7 +25,7 @@ class Script:
     cancelled_after: float | None = None
     grows_after: float | None = None
     grows_by: tuple = ()
-    strangers: tuple = ()
+    outside: tuple = ()
 
 
 class AzureEvent:
@@ -35,7 +35,7 @@ class AzureEvent:
         self.type = script.type
         self.action = script.action
         self.hosts = list(script.hosts)
-        self.strangers = script.strangers
+        self.outside = script.outside
         self.status = None  # not there yet
         self.not_before = None
         self.approved = False

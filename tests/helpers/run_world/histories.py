@@ -81,9 +81,9 @@ def scripts(draw, number, others):
             ]
         )
     )
-    strangers = draw(st.sampled_from([()] * 9 + [("x",)]))
+    outside = draw(st.sampled_from([()] * 9 + [("x",)]))
     # Nobody here can approve what names a stranger: it is not days ahead.
-    notices = [120.0, 300.0, 600.0, 900.0] if strangers else [120.0, 300.0, 600.0, 900.0, FAR, FAR]
+    notices = [120.0, 300.0, 600.0, 900.0] if outside else [120.0, 300.0, 600.0, 900.0, FAR, FAR]
     sometimes = st.one_of(st.none(), st.none(), st.none(), seconds(20, 400))
     return Script(
         f"E{number}",
@@ -98,7 +98,7 @@ def scripts(draw, number, others):
         cancelled_after=draw(sometimes),
         grows_after=draw(sometimes),
         grows_by=draw(st.sampled_from([("h2",), ("h1",), ("h3",)])) if hosts[0] in HOSTS else ("g1",),
-        strangers=strangers,
+        outside=outside,
     )
 
 
@@ -239,7 +239,7 @@ def play(history, parts=ALL):
     events = history.events
     if not history.shared:
         # A single VM has events of its own.
-        events = tuple(dataclasses.replace(e, hosts=e.hosts[:1], grows_after=None, strangers=()) for e in events)
+        events = tuple(dataclasses.replace(e, hosts=e.hosts[:1], grows_after=None, outside=()) for e in events)
     if any(event.type == "Preempt" for event in events):
         # Nobody can approve what names a VM that is gone: then nothing is days ahead.
         events = tuple(dataclasses.replace(event, notice=min(event.notice, 900.0)) for event in events)
@@ -324,7 +324,7 @@ def _is_left(world, event):
     has approved without a drain.
     """
     begun = event.started_by_itself or (event.status == "Started" and event.action == "approve")
-    ours = event.action != "ignore" and not event.strangers and not world.has_liar(world.azure.group_of(event))
+    ours = event.action != "ignore" and not event.outside and not world.has_liar(world.azure.group_of(event))
     return ours and event.shown and not begun
 
 

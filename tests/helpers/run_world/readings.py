@@ -50,7 +50,7 @@ def _event(event):
         "source": "Platform",
         "duration_seconds": None,
         "not_before": None if event.status == "Started" else iso_time(event.not_before),
-        "resources": [*event.hosts, *event.strangers],
+        "resources": [*event.hosts, *event.outside],
     }
 
 

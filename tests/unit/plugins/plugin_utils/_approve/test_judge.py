@@ -598,19 +598,19 @@ def test_many_hosts_tell_one_thing_once(tmp_path):
 # Whatever the fleet, the events and the accidents: no uncovered VM, never two leaders, never none if one can.
 
 VMS = [f"vm-{number}" for number in range(5)]
-STRANGERS = ["elsewhere-0", "elsewhere-1"]
+OUTSIDE = ["elsewhere-0", "elsewhere-1"]
 
 
 @st.composite
 def situations(draw):
-    names = st.lists(st.sampled_from(VMS + STRANGERS), min_size=1, max_size=4, unique=True)
+    names = st.lists(st.sampled_from(VMS + OUTSIDE), min_size=1, max_size=4, unique=True)
     events = [
         approval_model.raw_event(f"E{number}", draw(names), draw(st.sampled_from(["Scheduled"] * 4 + ["Started"])))
         for number in range(draw(st.integers(1, 4)))
     ]
     order = draw(st.permutations(VMS))
     fates = {vm: draw(st.sampled_from(list(approval_model.FATES))) for vm in VMS}
-    drained = draw(st.one_of(st.just(VMS), st.just(VMS + STRANGERS), st.lists(st.sampled_from(VMS + STRANGERS))))
+    drained = draw(st.one_of(st.just(VMS), st.just(VMS + OUTSIDE), st.lists(st.sampled_from(VMS + OUTSIDE))))
     return events, order, fates, drained
 
 

@@ -66,7 +66,7 @@ def test_an_event_that_has_grown_names_all_that_any_host_says(short):
     shown = {host: event(host) if host == short else event("a", "b") for host in "ab"}
     for readings in in_both_orders({host: reading(host, shown[host]) for host in "ab"}):
         found = seen(readings)
-        assert (sorted(found.hosts), sorted(found.shown_by), found.strangers) == (["a", "b"], ["a", "b"], [])
+        assert (sorted(found.hosts), sorted(found.shown_by), found.outside) == (["a", "b"], ["a", "b"], [])
 
 
 def test_of_vms_of_one_name_each_speaks_for_its_own_group():
@@ -80,7 +80,7 @@ def test_of_vms_of_one_name_each_speaks_for_its_own_group():
 
 def test_whom_nobody_in_this_run_is():
     found = seen({"a": reading("a", event("a", "X", "x", "y")), "b": reading("b", event("a", "y", "z"))})
-    assert found.strangers == ["X", "y"]
+    assert found.outside == ["X", "y"]
 
 
 # Several declared groups.
@@ -119,7 +119,7 @@ def test_an_id_that_two_declared_groups_show_is_two_events():
     for lie in (event("a", status="Started"), event("b", type="Preempt"), event("b", "stranger", status="Started")):
         for given in in_both_orders({"a": mine, "b": reading("b", lie, group="y")}):
             found = seen_by_group(given)
-            assert (list(found["x"].hosts), list(found["x"].shown_by), found["x"].strangers) == (["a"], ["a"], [])
+            assert (list(found["x"].hosts), list(found["x"].shown_by), found["x"].outside) == (["a"], ["a"], [])
             assert (found["x"].started, found["x"].event["type"]) == (False, "Reboot")
             assert set(found["y"].hosts) <= {"b"}
 
@@ -145,11 +145,11 @@ def test_named_hosts_are_trusted_about_an_event_and_others_only_where_none_of_th
             "2026-11-16T00:15:00Z",
             ["a"],
         )
-        assert (list(found.hosts), found.strangers) == (["a"], [])
+        assert (list(found.hosts), found.outside) == (["a"], [])
     unread = {"maintenance_status": {"msg": "x"}}
     for readings in in_both_orders({"a": unread, "x": reading("x", shown["x"])}):
         found = seen(readings)
-        assert (found.event["type"], list(found.hosts), found.strangers) == ("Preempt", ["a"], ["x-1"])
+        assert (found.event["type"], list(found.hosts), found.outside) == ("Preempt", ["a"], ["x-1"])
 
 
 def test_of_accounts_that_differ_the_nearest_date_counts_and_what_takes_no_vm_away():

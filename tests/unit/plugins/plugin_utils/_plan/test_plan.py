@@ -89,10 +89,10 @@ def test_every_host_is_accounted_for(fleet, drained):
 def test_nothing_is_approved_that_names_somebody_else(fleet, uncovered):
     plan = the_plan(fleet, uncovered=uncovered)
     for entry in entries(plan):
-        strangers = [name for name in entry["resources"] if name not in fleet]
-        assert entry["uncovered"] == strangers
+        outside = [name for name in entry["resources"] if name not in fleet]
+        assert entry["uncovered"] == outside
         shown = any(name in fleet and fleet[name] for name in entry["hosts"])
-        approves = entry["status"] == "Scheduled" and shown and (not strangers or uncovered == "allow")
+        approves = entry["status"] == "Scheduled" and shown and (not outside or uncovered == "allow")
         assert ("approve" in entry["steps"]) == approves == entry["approvable"]
     refused = {refusal["id"] for refusal in plan["refused"]}
     assert not refused & {event_id for wave in plan["waves"] for event_id in wave["approve"]}

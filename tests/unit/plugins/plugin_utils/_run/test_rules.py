@@ -235,7 +235,7 @@ def test_rule_6_what_can_not_be_returned_keeps_the_others_unless_told_otherwise(
 
 def test_rule_7_an_uncovered_event_is_drained_late_and_not_approved():
     for left, kind in ((5000, "hold"), (100, "drain")):
-        event = reboot("R0", "web0", due=NOW + left, strangers=("x",))
+        event = reboot("R0", "web0", due=NOW + left, outside=("x",))
         (move,) = what_may_go_down_now(run(WEB, [event]))
         assert (move.kind, move.hosts, move.approve) == (kind, ("web0",), "")
         assert "Nobody speaks in this run for x, which event R0 names" in move.why
@@ -272,7 +272,7 @@ def test_a_note_counts_for_a_host_that_was_not_read():
 
 
 def test_the_order_of_the_document_where_another_run_may_have_a_vm():
-    events = [reboot("A", strangers=("x",), due=NOW + 4000), reboot("B", "web1", due=NOW + 5000)]
+    events = [reboot("A", outside=("x",), due=NOW + 4000), reboot("B", "web1", due=NOW + 5000)]
     state = run(WEB, events)
     assert reasons(state) == ["Event A comes first, and another run may have x"]
     assert rounds(run(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
@@ -375,7 +375,7 @@ def test_only_a_hold_for_want_of_hosts_in_service_says_so_and_only_it_may_be_for
     under_way = one(run(WEB, [started("R0", "web0"), reboot("R1", "web1")]), "hold")
     out = Host("web0", "set", "0", journal=drained("R0"), stuck="broken")
     behind = moves(run({**WEB, "web0": out}, [reboot("R1", "web1")]), "hold")
-    uncovered = one(run(WEB, [reboot("R0", "web0", strangers=("x",))]), "hold")
+    uncovered = one(run(WEB, [reboot("R0", "web0", outside=("x",))]), "hold")
     assert [(held.short_of_service, held.never) for held in (under_way, *behind, uncovered)] == [(False, False)] * 4
 
 
@@ -547,7 +547,7 @@ def test_at_the_deadline_hosts_in_service_are_given_up_only_where_the_user_says_
 
 @pytest.mark.parametrize(("overlap", "kind"), [("wait", "hold"), ("proceed", "drain")])
 def test_at_the_deadline_the_order_of_the_document_is_left_only_where_the_user_says_so(overlap, kind):
-    events = [reboot("A", strangers=("x",), due=NOW + 90), reboot("B", "web1", due=NOW + 100)]
+    events = [reboot("A", outside=("x",), due=NOW + 90), reboot("B", "web1", due=NOW + 100)]
     (move,) = what_may_go_down_now(run(WEB, events, settings=Settings(overlap=overlap)))
     assert (move.kind, move.hosts) == (kind, ("web1",))
 
@@ -574,9 +574,9 @@ def test_at_the_deadline_too_nothing_is_drained_beside_a_domain_that_is_out(over
 # Who speaks for a VM.
 
 
-def test_where_the_user_allows_strangers_only_hosts_are_missed():
+def test_where_the_user_allows_outside_only_hosts_are_missed():
     blind = Host("web1", "set", "1", shows=("other",))
-    events = [reboot("R0", "web0", "web1", strangers=("x",))]
+    events = [reboot("R0", "web0", "web1", outside=("x",))]
     state = run({**WEB, "web1": blind}, events, settings=Settings(uncovered="allow"))
     assert reasons(state) == ["Nobody speaks in this run for web1, which event R0 names"]
     assert rounds(run(WEB, events, settings=Settings(uncovered="allow"))) == [("round", ("web0", "web1"), "R0")]
@@ -921,7 +921,7 @@ def runs(draw):
                 "Started" if started else "Scheduled",
                 None if started else 1000.0 + draw(st.sampled_from([50, 500, 5000])),
                 tuple(named),
-                strangers=() if calm else draw(st.sampled_from([(), (), (), ("x",)])),
+                outside=() if calm else draw(st.sampled_from([(), (), (), ("x",)])),
                 action=draw(st.sampled_from(["drain", "drain", "approve", "ignore"])),
             )
         )
@@ -973,7 +973,7 @@ def test_what_goes_down_is_one_domain_or_one_event(run):
             event = events[move.approve]
             assert not event.started
             assert event.action != "ignore"
-            assert not event.strangers
+            assert not event.outside
             others = (state.down | {name for other in rounds for name in other.hosts if other.events}) - set(
                 event.hosts
             )

@@ -169,7 +169,7 @@ def test_an_event_as_those_say_who_were_read_just_now():
     hosts = {"a": known_of("a", event("E", "a", "x")), "b": known_of("b", event("F", "b"))}
     found, _other = model(hosts, ["a"]).events
     assert (found.id, found.type, found.status, found.not_before) == ("E", "Reboot", "Scheduled", NOW + 1800)
-    assert (found.hosts, found.strangers, found.action) == (("a",), ("x",), "drain")
+    assert (found.hosts, found.outside, found.action) == (("a",), ("x",), "drain")
     assert model(hosts, ["a"]).may_act_on == {"a"}
 
 
@@ -273,13 +273,13 @@ def test_of_two_vms_of_one_name_the_one_that_shows_the_event_is_meant():
     assert [(one.id, one.hosts) for one in model(hosts).events] == [("E", ("a",)), ("F", ("b",))]
     both = {host: known_of(host, event("E", "same"), this_host=same) for host in "ab"}
     (found,) = model(both).events
-    assert (found.hosts, found.strangers) == ((), ("same",))
+    assert (found.hosts, found.outside) == ((), ("same",))
 
 
 def test_a_vm_outside_of_this_run_is_looked_up_in_the_inventory():
     hosts = {"a": known_of("a", event("E", "a", "OUT", "two", "none"))}
     (found,) = model(hosts, elsewhere=lambda: {"out": ["z"], "two": ["x", "y"], "a": ["wrong"]}).events
-    assert (found.hosts, found.strangers) == (("a", "z"), ("two", "none"))
+    assert (found.hosts, found.outside) == (("a", "z"), ("two", "none"))
 
 
 def planned(**changes):
@@ -287,7 +287,7 @@ def planned(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "hosts", "strangers"),
+    ("changes", "hosts", "outside"),
     [
         ({}, ("a",), ()),
         ({"uncovered": ["x"]}, ("a",), ("x",)),
@@ -296,10 +296,10 @@ def planned(**changes):
         ({"uncovered": ["out", "x"], "not_in_run": ["z"]}, ("a", "z"), ("out", "x")),
     ],
 )
-def test_the_plan_knows_better_whom_an_event_names(changes, hosts, strangers):
+def test_the_plan_knows_better_whom_an_event_names(changes, hosts, outside):
     known = {"a": known_of("a", event("E", "a", "b", "out")), "b": known_of("b")}
     (found,) = model(known, planned=planned(**changes), elsewhere=lambda: {"out": ["z"]}).events
-    assert (found.hosts, found.strangers, found.action) == (hosts, strangers, "approve")
+    assert (found.hosts, found.outside, found.action) == (hosts, outside, "approve")
 
 
 # Which hosts are one group, and what their domains are.
