@@ -37,7 +37,7 @@ def lease_tasks(deed, group="", seconds=90):
     }
 
 
-TAKE, RENEW, GIVE_BACK = lease_tasks("take"), lease_tasks("renew"), lease_tasks("give_back")
+TAKE, RENEW, GIVE_BACK = lease_tasks("take"), lease_tasks("renew"), lease_tasks("release")
 
 
 def play(*arguments, **more):
