@@ -18,7 +18,7 @@ DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
 
 
 def tell(about, what, **details):
-    """A deed of a run. `about` is {file, run_id, who, where, host, incarnation}; None where nobody wants to know.
+    """A action of a run. `about` is {file, run_id, who, where, host, incarnation}; None where nobody wants to know.
 
     `incarnation` is that of the document which the run has read last on this host.
     """

@@ -21,9 +21,9 @@ VERSION = 1
 
 
 class RecordFile:
-    """The record of one deed: what it acts on, for which host, in which run.
+    """The record of one action: what it acts on, for which host, in which run.
 
-    `deed` is {acts_on, host, vm, events, type}; `acts_on` is what tells one deed from another.
+    `deed` is {acts_on, host, vm, events, type}; `acts_on` is what tells one action from another.
     """
 
     def __init__(self, folder, deed, run_id, predict_only=False):
@@ -34,7 +34,7 @@ class RecordFile:
         self.predict_only = predict_only
 
     def claimed(self, look):
-        """Make the deed this run's own, and return what was found before it: as kept, or by a look."""
+        """Make the action this run's own, and return what was found before it: as kept, or by a look."""
         if self.predict_only:
             kept = self._kept()
             return kept["before"] if kept else look()
@@ -51,14 +51,14 @@ class RecordFile:
         return before
 
     def taken_over(self):
-        """What was found before the deed, which is this run's now; None where there is no record of it."""
+        """What was found before the action, which is this run's now; None where there is no record of it."""
         kept = self._kept()
         if kept is not None:
             self.claimed(lambda: kept["before"])
         return kept and (kept["before"] or {})
 
     def check(self):
-        """Somebody may have taken the host over, and put all right, since this run claimed the deed."""
+        """Somebody may have taken the host over, and put all right, since this run claimed the action."""
         kept = self._kept()
         if kept is None or kept["run_id"] != self.run_id:
             whose = "is gone" if kept is None else "is of another run now (%s)" % kept["run_id"]

@@ -82,7 +82,7 @@ class StepRunner:
         self.clock = clock
         # In a run: knows whether the controller is still there.
         self.contact = None
-        # Whose the deeds are, for the record.
+        # Whose the actions are, for the record.
         self.audit = None
 
     def check_contact(self):
@@ -111,7 +111,7 @@ class StepRunner:
         return {"changed": False, "before": before, "done": [], "remarks": []}
 
     def act(self, direction, step, timeout, record=None):
-        """The deed alone; who calls keeps the journal. On another machine it needs the record that was claimed."""
+        """The action alone; who calls keeps the journal. On another machine it needs the record that was claimed."""
         kept = self._record(record) if record else None
         if kept and not self.check_mode:
             kept.check()

@@ -191,7 +191,7 @@ class Situation:
         self.approvable = approvable
 
 
-def next_deed(it):
+def next_action(it):
     if it.journal is None:
         if it.reflex.event:
             return Deed(DRAIN, it.reflex.event, None)

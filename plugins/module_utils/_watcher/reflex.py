@@ -313,7 +313,7 @@ EXAMPLE = "{type: Preempt, action: drain}"
 
 
 class Reflexes:
-    """`has_new_settings` is asked before each deed: what the user no longer wants is not done any more."""
+    """`has_new_settings` is asked before each action: what the user no longer wants is not done any more."""
 
     def __init__(self, settings, reader, say, has_new_settings=lambda: False):
         self.settings = settings
@@ -374,7 +374,7 @@ class Reflexes:
         gone = self._since_when_gone(journal, document, gone, sightings)
         run = _protocol.read_run_mark(self.mark, now)
         reflex = _decide.decide_reflex(document, vm_name, sightings, self.rules, now, self.settings["latest"], run)
-        deed = _decide.next_deed(
+        deed = _decide.next_action(
             _decide.Situation(
                 journal,
                 document,

@@ -292,7 +292,7 @@ STEP = keyed(
     {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL), "look": maybe(_LOOK)},
 )
 
-# What a Windows host says of one deed, see _windows_host.ps1.
+# What a Windows host says of one action, see _windows_host.ps1.
 _DEED = keyed(
     {},
     {

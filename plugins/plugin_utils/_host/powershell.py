@@ -21,14 +21,14 @@ from ...module_utils._azure import http as _http
 from ...module_utils._azure import imds as _imds
 from ...module_utils._azure.http import address_of, answer_in, request_bytes
 from .windows import (
+    ActionResult,
+    ActionsFailed,
     Changed,
-    DeedResult,
-    DeedsFailed,
     JustHeard,
     LastSeen,
     Look,
-    WindowsDeed,
-    WindowsDeeds,
+    WindowsAction,
+    WindowsActions,
     WindowsMachine,
     unexpected,
     windows_path,
@@ -39,7 +39,7 @@ LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
 SECONDS_TO_ASK_ALONG = 5
 
 
-class DeedTransport:
+class ActionTransport:
     """What imds.py calls a transport."""
 
     def __init__(self, machine: WindowsMachine, endpoint: str, with_instance: bool) -> None:
@@ -103,7 +103,7 @@ class DeedTransport:
         headers: Mapping[str, str],
         connect_seconds: float,
         seconds: float,
-    ) -> WindowsDeed:
+    ) -> WindowsAction:
         request = request_bytes(self.address, self.port, method, target, body, headers)
         return {
             "deed": "send",
@@ -116,7 +116,7 @@ class DeedTransport:
         }
 
 
-def _answer(result: DeedResult) -> tuple[_http.Answer, bytes]:
+def _answer(result: ActionResult) -> tuple[_http.Answer, bytes]:
     """The answer of the service and its bytes, or the exception that says why there is none."""
     problem, said = result.get("problem"), str(result.get("said") or "")
     if problem == "not_resolved":
@@ -126,11 +126,11 @@ def _answer(result: DeedResult) -> tuple[_http.Answer, bytes]:
     if problem == "too_large":
         raise _http.TooLarge()
     if problem not in (None, "timed_out", "broken"):
-        raise DeedsFailed(unexpected(f"{problem}: {said}"))
+        raise ActionsFailed(unexpected(f"{problem}: {said}"))
     try:
         content = base64.b64decode(result.get("answer") or "", validate=True)
     except (binascii.Error, ValueError):
-        raise DeedsFailed(unexpected("the answer of its service is cut off")) from None
+        raise ActionsFailed(unexpected("the answer of its service is cut off")) from None
     if problem == "timed_out":
         raise _http.TimedOut()
     if problem == "broken":
@@ -169,7 +169,7 @@ def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -
     alone = request.get("approval") or request.get("api_version") == _imds.AUTO
     with_instance = bool(request.get("with_instance")) and not alone
     return {
-        "transport": lambda endpoint: DeedTransport(machine, endpoint, with_instance),
+        "transport": lambda endpoint: ActionTransport(machine, endpoint, with_instance),
         # Windows does not tell what DHCP said in option 245.
         "discovered_endpoints": list,
     }
@@ -194,7 +194,7 @@ def run_by_powershell(
     if "here" not in inspect.signature(code.carried_out).parameters:
         return {"failed": True, "changed": False, "msg": f"{NOT_ON_WINDOWS}: it is for Linux hosts"}
     host = str(action._task.delegate_to or task_vars["inventory_hostname"])
-    deeds = WindowsDeeds(action, task_vars)
+    deeds = WindowsActions(action, task_vars)
     check_mode = bool(action._task.check_mode)
     along = getattr(action, READ_ALONG, None)
     try:
@@ -220,7 +220,7 @@ def run_by_powershell(
                     setattr(action, READ_ALONG, machine)
                 return _with_advice(answer, request)
             foresees, heard = False, None
-    except DeedsFailed as failure:
+    except ActionsFailed as failure:
         return failure.result
     return {"failed": True, "changed": False, "msg": NEVER_STILL}
 

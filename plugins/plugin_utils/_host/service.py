@@ -95,7 +95,7 @@ class Service(t.Protocol):
     def reconnect(self) -> None: ...
 
 
-def whose_deed(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
+def whose_action(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
     """Which run, whose, and from where. In AWX it is the one who has launched the job."""
     return {
         "file": str(own.setting("watch_audit_file") or DEFAULT_FILE),
@@ -265,7 +265,7 @@ class HostService:
                 if event["id"] in event_ids
             ]
             run_id = str(self.marking["run_id"])
-            audit = whose_deed(OwnVariables(self.action, self.task_vars), run_id)
+            audit = whose_action(OwnVariables(self.action, self.task_vars), run_id)
             approval["marking"] = {**self.marking, "judged": judged, "audit": audit}
             more["mark"] = self._mark(run_id)
         try:

@@ -31,11 +31,11 @@ from .answers import checked
 MODULE = "maintenance.azure._windows_host"
 WINDOWS_SHELLS = ("powershell", "cmd")
 
-WindowsDeed: t.TypeAlias = dict[str, t.Any]
-DeedResult: t.TypeAlias = dict[str, t.Any]
+WindowsAction: t.TypeAlias = dict[str, t.Any]
+ActionResult: t.TypeAlias = dict[str, t.Any]
 
 
-class DeedsFailed(Exception):
+class ActionsFailed(Exception):
     """The host did not do what it was asked for, or did not say so. `result` is a failure as any host half has it."""
 
     def __init__(self, result: dict[str, t.Any]) -> None:
@@ -48,14 +48,14 @@ def is_windows(action: ActionBase) -> bool:
     return action._connection._shell.SHELL_FAMILY in WINDOWS_SHELLS
 
 
-class WindowsDeeds:
+class WindowsActions:
     """The host of a task, and the one call by which something is done there."""
 
     def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
         self.action = action
         self.task_vars = task_vars
 
-    def done(self, deeds: Sequence[WindowsDeed]) -> list[DeedResult]:
+    def done(self, deeds: Sequence[WindowsAction]) -> list[ActionResult]:
         """What became of each, up to the first that has a `problem`."""
         answer = checked(
             self.action._execute_module(
@@ -64,11 +64,11 @@ class WindowsDeeds:
             _answers.DEEDS,
         )
         if answer.get("failed"):
-            raise DeedsFailed(answer)
-        results: list[DeedResult] = answer["results"]
+            raise ActionsFailed(answer)
+        results: list[ActionResult] = answer["results"]
         whole = len(results) == len(deeds) or (bool(results) and bool(results[-1].get("problem")))
         if not whole or len(results) > len(deeds) or any(one.get("problem") for one in results[:-1]):
-            raise DeedsFailed(unexpected(f"{len(results)} answers to {len(deeds)} deeds"))
+            raise ActionsFailed(unexpected(f"{len(results)} answers to {len(deeds)} deeds"))
         return results
 
 
@@ -191,7 +191,7 @@ class Changed(Exception):
     `look` is what the service said this time, where it was asked.
     """
 
-    def __init__(self, said: str, look: DeedResult | None = None) -> None:
+    def __init__(self, said: str, look: ActionResult | None = None) -> None:
         super().__init__(said)
         self.look = look
 
@@ -206,7 +206,7 @@ class Content:
     was: bytes | None = None
     now: bytes | None = None
     is_changed: bool = False
-    doubt: DeedResult | None = None
+    doubt: ActionResult | None = None
 
     @property
     def turn(self) -> int:
@@ -220,7 +220,7 @@ class Content:
         self.was = self.now = content
         self.is_known, self.is_changed, self.doubt = True, False, None
 
-    def deed(self) -> WindowsDeed:
+    def deed(self) -> WindowsAction:
         given = {"content": None if self.now is None else base64.b64encode(self.now).decode()}
         if not self.compares:
             return {"deed": "replace", "path": self.path, "whatever_is_there": True, **given}
@@ -232,7 +232,7 @@ class Content:
 class Look:
     """A question to the service, and what the decision rests on: the digest of the body that came."""
 
-    deed: WindowsDeed
+    deed: WindowsAction
     place: str
     body_sha256: str
 
@@ -250,7 +250,7 @@ class WindowsMachine:
 
     def __init__(
         self,
-        deeds: WindowsDeeds,
+        deeds: WindowsActions,
         seen: LastSeen,
         request: Mapping[str, t.Any],
         foresees: bool,
@@ -306,7 +306,7 @@ class WindowsMachine:
 
     # One call.
 
-    def fetch(self, *sends: WindowsDeed) -> list[DeedResult]:
+    def fetch(self, *sends: WindowsAction) -> list[ActionResult]:
         """Ask the service, and look at the clock and all files that are not known yet. Returns what the sends gave."""
         unknown = [one for one in self.contents.values() if not one.is_known and not one.doubt]
         reads = [{"deed": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
@@ -332,9 +332,9 @@ class WindowsMachine:
             # Each file has an error of its own for what the host refuses.
             if not isinstance(error, tuple(file.error for file in self.files.values())):
                 raise
-            raise DeedsFailed({"failed": True, "changed": False, "msg": str(error)}) from None
+            raise ActionsFailed({"failed": True, "changed": False, "msg": str(error)}) from None
 
-    def write(self, *then: WindowsDeed) -> list[DeedResult]:
+    def write(self, *then: WindowsAction) -> list[ActionResult]:
         """Write all that was changed, if the host is as it was seen, and do one thing more. Returns what that gave."""
         changed = [one for one in self.contents.values() if one.is_changed]
         if not changed and not then:
@@ -365,7 +365,7 @@ class WindowsMachine:
         return results[first + len(written) :]
 
     def _check_what_was_written(
-        self, results: list[DeedResult], first: int, written: list[Content], look: DeedResult | None
+        self, results: list[ActionResult], first: int, written: list[Content], look: ActionResult | None
     ) -> None:
         problem = results[-1].get("problem")
         place = len(results) - 1 - first
@@ -374,16 +374,16 @@ class WindowsMachine:
         if problem and place < len(written):
             raise self._doubted(written[place].path, results[-1], "written")
         if any(result.get("replaced") is not True for result in results[first : first + len(written)]):
-            raise DeedsFailed(unexpected("it does not say that a file was written"))
+            raise ActionsFailed(unexpected("it does not say that a file was written"))
 
     def doubted(self, path: str) -> Exception:
         return self._doubted(path, self.contents[path].doubt or {}, "read")
 
-    def _doubted(self, path: str, result: DeedResult, verb: str) -> Exception:
+    def _doubted(self, path: str, result: ActionResult, verb: str) -> Exception:
         file = self.files.get(path) or self.files.get(path[: -len(ENDING)])
         said = f"{result.get('said')}".rstrip(".")
         if file is None:
-            return DeedsFailed(unexpected(f"{path}: {said}"))
+            return ActionsFailed(unexpected(f"{path}: {said}"))
         advice = {
             "not_trusted": "Anybody may have made it: look at it, move it away, and run again",
             "locked": "Another process has it: run again",
@@ -425,12 +425,12 @@ class _Clock:
     def told(self) -> dict[str, t.Any]:
         return {"boot_id": self.boot_id(), "seconds": self.seconds()}
 
-    def learn(self, result: DeedResult) -> None:
+    def learn(self, result: ActionResult) -> None:
         if "uptime" not in result:
-            raise DeedsFailed(unexpected("it does not tell its uptime"))
+            raise ActionsFailed(unexpected("it does not tell its uptime"))
         self.heard = (result.get("count"), float(result["uptime"]), time.monotonic())
 
-    def bounds(self) -> WindowsDeed:
+    def bounds(self) -> WindowsAction:
         """The same boot, and not later than what the run knows is good for."""
         count, uptime, _at = self._known()
         latest = self.machine.latest
@@ -441,7 +441,7 @@ class _Clock:
             good_for = self.seconds() + SECONDS_OF_A_GUESS
         if good_for is not None:
             latest = good_for if latest is None else min(good_for, latest)
-        bounds: WindowsDeed = {"deed": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
+        bounds: WindowsAction = {"deed": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
         return bounds if latest is None else {**bounds, "uptime_to": latest}
 
     def _known(self) -> HeardClock:
@@ -531,4 +531,4 @@ def _bytes(text: t.Any) -> bytes | None:
     try:
         return None if text is None else base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise DeedsFailed(unexpected("what a file holds is cut off")) from None
+        raise ActionsFailed(unexpected("what a file holds is cut off")) from None

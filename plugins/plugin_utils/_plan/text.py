@@ -20,7 +20,7 @@ _DEEDS = {
     "wait": "wait until it is over and the hosts are back",
     "restore": "return {hosts} to service",
 }
-_START_DEEDS = {
+_START_ACTIONS = {
     "drain": "drain {count}",
     "approve": "approve",
     "wait": "wait until it is over",
@@ -72,7 +72,7 @@ def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
     lines = wrapped(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, left)}")
     lines += wrapped(_hosts(wave["hosts"]), indent=2)
     for event in wave["events"][:_MOST]:
-        deeds = [_START_DEEDS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
+        deeds = [_START_ACTIONS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
         lines += wrapped(f"{event['type']} {event['id']}: {', '.join(deeds)}", indent=2)
     if len(wave["events"]) > _MOST:
         lines.append(f"  and {_counted(len(wave['events']) - _MOST, 'more event')}")

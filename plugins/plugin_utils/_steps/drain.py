@@ -16,7 +16,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from .._common.ansible import OwnVariables
-from .._host.service import path_of_mark, whose_deed
+from .._host.service import path_of_mark, whose_action
 from .commands import Item, StepOrders, asks_the_controller, ready
 from .kinds import (
     DONE_BY_TASKS,
@@ -252,7 +252,7 @@ class HostPlan:
             "deadline": end,
             "event_starts_at": deadline_at,
             "fenced": self.fence is not None,
-            "audit": whose_deed(own, self.options["run_id"]),
+            "audit": whose_action(own, self.options["run_id"]),
             # In a run each call renews the mark of the run.
             "mark": path_of_mark(own) if self.fence is not None else None,
         }

@@ -101,7 +101,7 @@ def test_no_requests(tmp_path):
 
 
 def as_an_ordinary_user(deed):
-    """What the deed says as a user who may do little: root may do everything."""
+    """What the action says as a user who may do little: root may do everything."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

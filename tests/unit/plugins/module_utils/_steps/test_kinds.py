@@ -167,7 +167,7 @@ def test_health_by_port_and_command():
     assert "false ends with exit code 1 (asked for 1 s)" in failed_check(Machine(5), asked)
 
 
-# Records of deeds on other machines: whose they are, what was found before, and who may act on them.
+# Records of actions on other machines: whose they are, what was found before, and who may act on them.
 
 ACTS_ON = {"kind": "load_balancer.haproxy", "backend": "web", "server": "web-0", "host": "lb1"}
 

@@ -33,7 +33,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     filled_in,
     is_same_step,
     may_be_approved,
-    next_deed,
+    next_action,
     to_do,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import reacts
@@ -423,7 +423,9 @@ def deed(data, *shown, run=NO_RUN, gone=None, ended=None, worked_on=False, rules
     rules = read_rules(RULES if rules is None else rules, "watch_reflex", ACTIONS, "", FLAGS)
     reflex = decide_reflex(document, "h0", sightings, rules, NOW, 60, run)
     approvable = approvable_events(document, "h0", rules, NOW)
-    found = next_deed(Situation(data, document, "h0", reflex, run, OURS, BOOT, NOW, gone, ended, worked_on, approvable))
+    found = next_action(
+        Situation(data, document, "h0", reflex, run, OURS, BOOT, NOW, gone, ended, worked_on, approvable)
+    )
     return found.do, found.event and found.event["id"]
 
 
