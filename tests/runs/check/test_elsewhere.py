@@ -22,7 +22,7 @@ AWAY = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port"
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Group a is free, b is held, c has notes, of d one lock host is away, of e two are, and f has an unreadable lease."""
+    """Group a is free, b is held, c has notes, d lacks one lock host, e two, and the lease of f can't be read."""
     folder = tmp_path_factory.mktemp("leases")
     hosts = {}
     for group in "abcdef":
