@@ -111,29 +111,12 @@ def test_an_unknown_or_expired_id_is_answered_200_and_ignored_inferred(simulator
     assert status_of(simulator, other) == "Started"
 
 
-def test_an_approval_may_take_its_time_documented(simulator):
-    """Other tenants of the node may have to approve as well."""
-    event = simulator.add_event(type="Reboot", resources=["web-0"], approval_delay=600)["id"]
-    simulator.approve("web-0", event)
-    assert simulator.document("web-0")["Events"][0]["EventStatus"] == "Scheduled"
-    simulator.advance(601)
-    assert simulator.event(event)["started_by"] == "approval"
-
-
 @pytest.mark.parametrize("incarnation", [1, "1", "abc"])
 def test_the_incarnation_in_an_approval_is_not_looked_at_inferred(simulator, event_id, incarnation):
     """Samples for 2017-03-01 send it, one of them as a text, and without the Metadata header."""
     body = {"DocumentIncarnation": incarnation, "StartRequests": [{"EventId": event_id}]}
     answer = simulator.ask("web-0", f"{EVENTS_PATH}?api-version=2017-03-01", "POST", body, headers={})
     assert (answer.status, status_of(simulator, event_id)) == (200, "Started")
-
-
-@pytest.mark.parametrize(("body", "by"), [({}, "portal"), ({"by": "arm"}, "arm")])
-def test_approvals_in_the_portal_or_through_arm_count_as_well_documented(simulator, event_id, body, by):
-    told = simulator.approve_elsewhere(event_id, **body)
-    assert (told["status"], told["approved_by"], told["started_by"]) == ("Started", by, "approval")
-    assert simulator.document("web-1")["Events"][0]["EventStatus"] == "Started"
-    assert simulator.approve("web-0", event_id).status == 200
 
 
 # Delivery groups.

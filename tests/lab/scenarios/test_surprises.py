@@ -56,25 +56,6 @@ def test_starts_before_the_drain_is_done(fleet, evidence, figures):
     )
 
 
-def test_names_a_vm_in_nobody_s_inventory(fleet, evidence, figures):
-    event_id = events.plan(fleet, "Reboot", "web-0", "vm-of-others", group="web", notice=60)
-    run = controller.run("stranger")
-    assert run.code != 0
-    assert "vm-of-others" in run.output
-    assert (evidence.approvals(), evidence.boots("web-0"), left_drained(fleet)) == ([], 1, [])
-    started, over = (evidence.change(event_id, change) for change in ("started", "finished"))
-    (span,) = evidence.out_of_service()
-    assert span.host == "web-0"
-    assert span.begin < started < over < span.end
-    answers = evidence.answers()
-    assert answers.failed == []
-    figures.add(
-        "names a VM in nobody's inventory",
-        f"drained {started - span.begin:.0f} s before it started by itself, 0 approvals, restored, "
-        f"exit code {run.code}; {answers}",
-    )
-
-
 # A machine that Azure takes away for good: drained before it is gone, and not waited for.
 
 # Half a minute is short: out of rotation, stop, and a run for that host alone.
