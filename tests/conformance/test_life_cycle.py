@@ -10,7 +10,6 @@ import re
 
 import pytest
 
-DAY = 86400
 POOL = {"groups": {"pool": {"kind": "scale_set"}}, "vms": [{"name": f"pool_{n}", "group": "pool"} for n in range(2)]}
 
 
@@ -97,13 +96,6 @@ def test_the_notice_of_each_type_documented(simulator, kind, notice):
     assert not_before(only(simulator)) == pytest.approx(created + notice, abs=60)
 
 
-def test_a_predicted_failure_is_days_ahead_and_an_approval_brings_it_forward_documented(simulator):
-    event = simulator.add_event(scenario="predicted_failure", resources=["web-0"])
-    assert not_before(only(simulator)) - event["times"]["created"] > 4 * DAY
-    simulator.approve("web-0", event["id"])
-    assert only(simulator)["EventStatus"] == "Started"
-
-
 LIVE_MIGRATION = "Virtual machine is being paused because of a memory-preserving Live Migration operation."
 FAILURE = "Virtual machine has encountered a failure."
 RESTARTED = "Virtual machine is going to be restarted as requested by authorized user."
@@ -134,12 +126,6 @@ def test_an_event_may_name_several_vms_or_none_observed(simulator):
     simulator.add_event(type="Freeze", resources=["web-0", "web-1"])
     simulator.add_event(type="Freeze", resources=[], group="web")
     assert [event["Resources"] for event in listed(simulator)] == [["web-0", "web-1"], []]
-
-
-def test_several_events_at_once_live_their_own_lives_documented(simulator):
-    add(simulator, "web-1")
-    simulator.approve("web-0", add(simulator, type="Freeze"))
-    assert statuses(simulator) == {"web-1": "Scheduled", "web-0": "Started"}
 
 
 def test_an_unknown_type_is_sent_as_it_is_inferred(simulator):
