@@ -116,12 +116,3 @@ def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
     assert run.code == 0, run.output
     assert not cluster.nodes["web-0"]["unschedulable"]
     assert (cluster.annotations["web-0"], cluster.labels["web-0"]) == ({}, {})
-
-
-def test_a_node_that_is_drained_for_a_host_that_is_gone_is_told(with_nodes, cluster):
-    cluster.labels["web-1"][DRAINED] = "true"
-    cluster.annotations["web-1"][DRAINED] = json.dumps({"host": "old-7", "run_id": "r", "events": ["E"], "before": {}})
-    run = ran(with_nodes)
-    said = " ".join(run.output.split())
-    assert "remembers that something is drained there for old-7" in said
-    assert f"kubectl annotate node web-1 {DRAINED}-" in said
