@@ -22,7 +22,7 @@ from lab.cgroups import Group
 from lab.names import LOGS, OUTSIDE
 from lab.shell import run, wait_until
 
-# An address that only watchers use, so that they alone can be cut off.
+# An address that only watchers use.
 ADDRESS, PORT = "10.86.0.9", 5010
 SECRET = secrets.token_hex(16)
 STATE_FILE = "eda-state.json"
@@ -46,11 +46,6 @@ def watchers(**variables: Any) -> Iterator[None]:
         done = controller.run("no-watch", book=str(book), watch_state="absent")
         _ip("del")
         assert done.code == 0, done.output
-
-
-def cut_off(is_cut: bool) -> None:
-    """Watchers and source can't reach each other; all else goes on."""
-    _ip("del" if is_cut else "replace")
 
 
 def _ip(word: str) -> None:
@@ -84,12 +79,6 @@ class Rulebook:
             self.process = Group("controller").start(self.command, cwd=controller.HOME, stdout=log, stderr=log)
         wait_until(lambda: "Waiting for events" in self.output[before:], "the rulebook listens", 120, 0.2)
         return self
-
-    def kill(self) -> None:
-        """With -9, it alone; a run that it has started may go on."""
-        assert self.process
-        self.process.kill()
-        self.process.wait()
 
     @property
     def output(self) -> str:

@@ -14,8 +14,8 @@ from helpers.rulebook import what_is_missing
 from lab import events, haproxy
 from lab.evidence import left_drained
 from lab.figures import times
-from lab.names import DOMAIN_OF, WEB
-from lab.rulebook import Rulebook, cut_off, watchers
+from lab.names import WEB
+from lab.rulebook import Rulebook, watchers
 from lab.shell import wait_until
 
 MISSING = what_is_missing()
@@ -92,42 +92,3 @@ def test_events_at_random_are_gone_through_and_nobody_starts_anything(fleet, evi
     assert haproxy.in_service(fleet.balancer) == ALL
     assert p95 <= P95_OF_A_START, (seconds, until_told)
     assert seconds[-1] <= LONGEST_START, (seconds, until_told)
-
-
-def test_killed_cut_off_and_silenced_every_event_is_still_taken_care_of(fleet, evidence, figures):
-    """The rulebook is killed in mid-run, a watcher is killed, and watchers can't reach the source for a minute."""
-    ids = []
-    with watchers():
-        rulebook = Rulebook().start()
-        ids.append(events.plan(fleet, "Reboot", "web-0", "web-3", notice=900, impact_seconds=5))
-        wait_until(lambda: any(first_steps(fleet, evidence).values()), "a host is drained", 120, 0.2)
-        rulebook.kill()
-        ids.append(events.plan(fleet, "Reboot", "web-1", notice=900, impact_seconds=5))
-        rulebook.start()
-        wait_until_gone_through(fleet, ids)
-
-        # systemd starts it again.
-        fleet.machines["web-2"].run("systemctl", "kill", "--signal=KILL", "azure-maintenance-watch")
-        ids.append(events.plan(fleet, "Reboot", "web-2", notice=900, impact_seconds=5))
-        wait_until_gone_through(fleet, ids)
-
-        # Otherwise the run before would see what comes up now.
-        wait_until_nobody_is_at_work(rulebook)
-        cut_off(True)
-        ids.append(events.plan(fleet, "Reboot", "web-4", notice=900, impact_seconds=5))
-        time.sleep(60)
-        cut_off(False)
-        began = time.time()
-        wait_until_gone_through(fleet, ids)
-        published = evidence.change(ids[-1], "created")
-        drained = min(at for at in first_steps(fleet, evidence)["web-4"] if at > published) - began
-        answers = evidence.answers()
-    assert answers.failed == []
-    assert evidence.two_domains_at_once() == []
-    assert sorted(set(evidence.approvals())) == sorted(ids)
-    assert {name: evidence.boots(name) for name in DOMAIN_OF if name != "web-5"} == dict.fromkeys(ALL - {"web-5"}, 1)
-    figures.add(
-        "event-driven, with accidents",
-        f"{answers}; rulebook killed, watcher killed, cut off for a minute: {len(ids)} events gone through; what came"
-        f" up in that minute began to be drained {drained:.0f} s after it",
-    )

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts that watch their own events: with no controller at all, and many of them at once."""
+"""Hosts that watch their own events, with no controller at all."""
 
 from __future__ import annotations
 
@@ -41,16 +41,6 @@ def all_is_over(fleet):
         and left_drained(fleet) == []
         and all(event["status"] in ("Finished", "Cancelled") for event in fleet.simulator.events())
     )
-
-
-def two_hosts_at_once(evidence):
-    spans = evidence.out_of_service() + evidence.struck()
-    return [
-        f"{one.host} and {other.host} at {max(one.begin, other.begin):.1f}"
-        for index, one in enumerate(spans)
-        for other in spans[index + 1 :]
-        if one.host != other.host and one.meets(other)
-    ]
 
 
 def test_a_spot_vm_is_out_of_rotation_within_two_seconds(machines, figures):
@@ -110,24 +100,4 @@ def test_a_single_vm_goes_through_its_reboot_with_no_controller_at_all(machines,
         "a Reboot with a watcher, no controller",
         f"after publication: approved {started - published:.1f} s, in service again {back - published:.1f} s;"
         f" {answers}",
-    )
-
-
-def test_five_watchers_on_one_document_go_one_after_the_other(machines, figures):
-    fleet = machines
-    hosts = sorted(ALL)[:5]
-    watchers.install(fleet, *hosts, watch_reflex=DRAIN_AND_APPROVE, watch_reflex_latest=15)
-    switch_the_controller_off()
-    evidence = Evidence(fleet)
-    for number, host in enumerate(hosts):
-        events.plan(fleet, "Reboot", host, notice=60 + 50 * number, impact_seconds=2)
-    wait_until(lambda: all_is_over(fleet), "all are back in service", 900, 0.5)
-    answers = evidence.answers()
-    evidence.keep("five-watchers")
-    assert answers.failed == []
-    assert two_hosts_at_once(evidence) == []
-    assert {host: evidence.boots(host) for host in hosts} == dict.fromkeys(hosts, 1)
-    figures.add(
-        "five watchers with five Reboots",
-        f"{answers}; two hosts down together: never; approvals: {len(evidence.approvals())}",
     )

@@ -79,11 +79,6 @@ def test_a_freeze_that_needs_no_drain_goes_along_with_the_first_reboot_only():
     assert set(made["held"]) == {"E1", "E2"}
 
 
-def test_two_events_of_one_host_are_one_drain_and_two_approvals():
-    made = decided(fleet([event("A", "web-0"), event("B", "web-0", at="00:40")]), ["web-0"])
-    assert (ids(made), made["stay"], made["again"]) == (["A"], ["web-0"], True)
-
-
 def test_what_azure_has_under_way_holds_back_until_it_is_over():
     events = [event("E0", "web-0", status="Started"), event("E1", "web-1")]
     assert ids(decided(fleet(events), ["web-1"])) == []

@@ -56,17 +56,6 @@ def test_case_3_it_goes_on_if_it_is_the_next_anyway():
     assert (move.kind, move.hosts, move.approve, move.take_over) == ("round", ("web0",), "R0", ("web0",))
 
 
-def test_case_4_nothing_is_approved_while_another_domain_is_down_and_can_not_be_read():
-    gone = Host("web0", "set", "0", read=False)
-    ready = Host("web1", "set", "1", journal=drained("R1"))
-    events = [started("R0", "web0"), reboot("R1", "web1")]
-    state = run({**WEB, "web0": gone, "web1": ready}, events)
-    assert rounds(state) == []
-    verdict = may_approve_now("R1", state)
-    assert not verdict.allowed
-    assert verdict.why == "Event R0 is under way for web0, of another domain"
-
-
 def test_an_event_of_the_same_id_in_another_group_decides_nothing_here():
     """It is due earlier, so that its group comes first. Of the hosts that are asked about, the group counts."""
     liar = Host("db0", "other", "0", shows=("R0",), named_with={"R0": ("db0",)})

@@ -133,22 +133,8 @@ def test_another_domain_that_goes_down_meanwhile_holds_the_approval_back(events)
     assert "E1 is under way" in held["E0"]
 
 
-def test_a_journal_that_is_gone_is_drained_again_and_not_approved():
-    _run, (orders, held, _calls) = ordered([reboot(0)], None)
-    assert orders["web-0"]["approve_drained"] == []
-    assert "is not drained by this run" in held["E0"]
-
-
 PLACE = RecordsPlace("lb", "/records")
 RECORD = {"host": "web-0", "events": ["E0"], "types": ["Redeploy"], "run_id": "x", "path": "/records/1.json"}
-
-
-def test_what_a_load_balancer_remembers_counts_as_drained():
-    """Its disk, and with it the journal, is gone."""
-    run = a_run(events=[reboot(0), reboot(1)])
-    run = with_records(run, {"web-0": [PLACE]}, {PLACE: {"records": [RECORD], "unreadable": []}})
-    _run, _known, found = decided([reboot(0), reboot(1)], ["web-1"], answers(), run)
-    assert "web-0, of another domain, is not in service" in found["round"]["held"]["E1"]
 
 
 def test_in_which_clusters_nodes_are_drained():
