@@ -345,15 +345,15 @@ class GroupState:
     def _note_counts(self, note: Note, host: Host) -> bool:
         """Whether a note counts as the journal of its host: about any other host, its own reading is the truth.
 
-        A host that has booted since may have lost its journal, with a mark in it.
+        A host that has booted since may have lost its journal, with a mark in it. What two lock hosts would remember and
+        lack was never written by majority, so nobody has acted on it.
         """
-        if note.type in TYPES_THAT_TAKE_AWAY:
+        if note.type in TYPES_THAT_TAKE_AWAY or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
         if not host.read:
             return True
         booted_since = host.booted_at is not None and host.booted_at > note.at
-        is_shown = note.mark is not None and note.mark.event in host.named_with
-        return booted_since and is_shown and len(note.lacking) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
+        return booted_since and note.mark is not None and note.mark.event in host.named_with
 
     @functools.cached_property
     def first_elsewhere(self) -> Event | None:

@@ -763,6 +763,10 @@ def test_a_mark_in_a_note_of_a_host_that_was_not_read_is_under_way():
         state_of([away, Host("web1", "set", "1")], events, notes=(dataclasses.replace(note, mark=None),))
     )
     assert not unmarked.is_under_way(events[0])
+    # Two lock hosts would remember it: it was never written by majority.
+    for lacking, is_out in ((("k1",), True), (("k1", "k2"), False)):
+        lacked = group_of(state_of([away], events, notes=(dataclasses.replace(note, lacking=lacking),)))
+        assert (lacked.is_out(away), lacked.is_under_way(events[0])) == (is_out, is_out)
 
 
 def test_the_newest_mark_of_an_event_counts_in_whatever_order():
