@@ -345,8 +345,8 @@ class GroupState:
     def _note_counts(self, note: Note, host: Host) -> bool:
         """Whether a note counts as the journal of its host: about any other host, its own reading is the truth.
 
-        A host that has booted since may have lost its journal, with a mark in it. What two lock hosts would remember and
-        lack was never written by majority, so nobody has acted on it.
+        A host that has booted since may have lost its journal, with a mark in it. A note that two lock hosts would
+        remember, and lack, was never written by a majority: nobody has acted on it.
         """
         if note.type in TYPES_THAT_TAKE_AWAY or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
