@@ -22,6 +22,7 @@ from helpers import ansible_run
 from helpers.simulator_process import Simulator, control_command
 from helpers.waiting import wait_until
 
+RUN_TASKS = Path(__file__).resolve().parents[2] / "playbooks" / "run" / "tasks"
 # Two before the approval, and one to see what came of it.
 LOOKS_OF_WHO_WAITS = 8
 
@@ -38,6 +39,9 @@ class RunFleet:
     ) -> None:
         self.folder = folder
         self.domain_of = {f"web-{number}": str(number % domains) for number in range(hosts)}
+        # Runs start in this folder: no file of the user's is taken for one of the collection's.
+        for ours in (*RUN_TASKS.glob("*.yml"), Path("drain.yml"), Path("approve.yml")):
+            (folder / ours.name).write_text("- ansible.builtin.fail: {msg: This is a file of the user.}\n")
         self.diary = folder / "diary"
         self.diary.touch()
         vms = [{"name": name, "group": "web", "update_domain": domain} for name, domain in self.domain_of.items()]
