@@ -130,7 +130,7 @@ class StepError(Exception):
 class Machine:
     """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
 
-    `contact` knows whether the controller is still there, see contact.py. Without one nobody asks.
+    `contact` knows whether the controller is still there, see ownership.py. Without one nobody asks.
     """
 
     def __init__(self, timeout, check_mode=False, clock=time.monotonic, sleep=time.sleep, contact=None):

@@ -14,8 +14,8 @@ from .._host.files import LARGEST_FILE, KeptFile
 from .._host.journal import utc_now
 from .machine import StepError
 
-# A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
-# the disk of the host that was drained, and that host can't forge it.
+# A load balancer keeps its own record of the host for which it took a server out of rotation, and of the state before.
+# The record outlives the disk of the drained host, and that host can't forge it.
 
 VERSION = 1
 

@@ -42,7 +42,7 @@ VARIANTS = {
 }
 
 
-# A host that is not asked for these need not have them; host_half.py sends less then.
+# A host that is not asked for these need not have them; HostHalf then sends less.
 OPTIONAL_KINDS = (
     _kind_connections,
     _kind_haproxy,
@@ -212,7 +212,7 @@ class StepRunner:
             _audit.tell(self.audit, what, events=[event.get("id") for event in data["events"]], **details)
 
     def tell_confirmed(self, approvals):
-        """A line for each approval that has come to something, see confirmed.py."""
+        """A line for each approval that has come to something, see newly_confirmed."""
         for details in [] if self.check_mode else approvals:
             _audit.tell(self.audit, CONFIRMED, **details)
 

@@ -14,8 +14,8 @@ import re
 from .._azure.documents import TYPES_THAT_TAKE_AWAY, canonical_id, canonical_name, names_host, refresh, timestamp
 from .._azure.rules import first_match
 
-# Every host decides by itself here, so that only the document keeps two of them from going down at once: of the events
-# that name different VMs the first alone may be acted on.
+# Every host decides for itself here, so only the document keeps two of them from going down at once: of the events that
+# name different VMs, only the first may be acted on.
 
 ACTIONS = ("tell", "drain", "drain_and_approve")
 # An event that is gone may have left its host on its way back, for so long.
@@ -122,8 +122,8 @@ def may_be_approved(document, event, vm_name):
     return same and alone and not others_than(shown[0], document["events"])
 
 
-# `approve` and `past_others` are the ids of the events for which the rules said so when the drain for them began;
-# `left` are texts about what others have to do, and with `own_steps_done` that is all there is to do.
+# What reflexes add to a journal: `approve` and `past_others` are the ids of the events for which the rules said so when
+# the drain for them began; `left` are texts about what others have to do; with `own_steps_done` nothing else is left.
 
 
 def of_journal(journal, event):

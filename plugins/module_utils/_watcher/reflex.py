@@ -299,7 +299,7 @@ def _done_in(journal):
     return [step["number"] for step in journal["steps"] if step["status"] == "done"]
 
 
-# It believes nothing that the watcher says: it reads the service itself. The watcher's word is only when.
+# The watcher only decides when to look. Whatever is acted on comes from a reading of the service made here.
 
 # Without news the service is read so often while there is something to wait for.
 SECONDS_BETWEEN_READINGS = 10

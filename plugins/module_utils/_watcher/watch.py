@@ -23,9 +23,9 @@ from .._azure.imds import (
 )
 from .._host.files import SharedFile
 
-# A problem never ends the watch, and never counts as "no events": what was read last stays. In place of pauses that
-# grow there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls
-# grow: one that hangs may hang for good, and the next one gets through.
+# A problem never ends the watch, and never counts as "no events": the last reading stays. There is no backoff: the
+# service allows for the interval of the watch, and asks for more by Retry-After. Nor do timeouts grow: a call that
+# hangs may hang for good, while the next one gets through.
 
 # The first call ever may take two minutes. After a good reading they are given up sooner, as the next may get through.
 LONGEST_CALL = 130

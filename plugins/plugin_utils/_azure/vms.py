@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .._common.text import seconds_of
 from .events import Account, canonical_id, canonical_name, merged, parse_resource_id
 
-# Pure: host variables in, names out.
-
 # The only host variables that this file reads: a caller with a costly mapping need not fetch any other.
 NAME_VARIABLES = ("maintenance_status", "maintenance_vm_name")
 # Where an inventory says to which resource group a host belongs, as azure.azcollection.azure_rm names it.
@@ -402,7 +400,7 @@ def _differ(declared: str | None, told: t.Any) -> bool:
     return bool(declared and told) and str(declared).casefold() != str(told).strip().casefold()
 
 
-# Every VM of a delivery group shows the same event, so that one event is found in many readings. Pure, and linear in
+# Every VM of a delivery group shows the same event, so one event is found in many readings. What follows is linear in
 # the size of the readings.
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]

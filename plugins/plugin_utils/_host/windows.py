@@ -115,8 +115,8 @@ def is_of_windows(path: str) -> bool:
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
 
 
-# A call costs some 2 s there. So what is written is decided on what was seen last, and goes to the host together with
-# the question whether it is still so. Where it is not, the host does nothing, and all is looked at anew.
+# A call to a Windows host costs some 2 s. So what is written is decided on what was seen last, and goes to the host
+# together with the question whether that still holds. If it does not, the host does nothing and is looked at again.
 
 
 class LastSeen:
@@ -157,9 +157,8 @@ class LastSeen:
         Path(name).replace(self.file)
 
 
-# The host halves run on the controller then. What they write is kept here until they come to an end, or to an
-# approval, and goes to the host in one list of deeds: is it still the boot, the document and the file that were
-# judged? Then write.
+# The host halves run on the controller. What they write is kept here until they end, or send an approval, and goes to
+# the host as one list of actions: compare the boot, the document and the file with those that were judged, then write.
 
 # The count of boots, the uptime, and when that was heard by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]
@@ -408,7 +407,7 @@ class WindowsMachine:
 
 
 class _Clock:
-    """What host_clock.py is on Linux: by what the host said, and the time that passed here since."""
+    """What clock.py is on Linux: by what the host said, and the time that passed here since."""
 
     def __init__(self, machine: WindowsMachine, heard: HeardClock | None) -> None:
         self.machine = machine
@@ -457,7 +456,7 @@ class _Clock:
 
 
 class WindowsFile:
-    """What kept_file.py is on Linux."""
+    """What KeptFile is on Linux."""
 
     def __init__(self, machine: WindowsMachine, path: str, name: str, setting: str, error: type[Exception]) -> None:
         self.machine = machine

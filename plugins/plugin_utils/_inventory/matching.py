@@ -31,7 +31,7 @@ class InventoryHost:
     vm_id: str | None = None
     delivery_group: str | None = None
     endpoint: str | None = None
-    # What its variables say about which VM it is, under the names of vm_claims.py.
+    # What its variables say about which VM it is, under the names of vms.py.
     identity: dict[str, str] = dataclasses.field(default_factory=dict)
 
 

@@ -239,7 +239,7 @@ class HostVariables:
         return None, None
 
 
-# Pure. The rules, which docs/inventory.md tells to users:
+# The rules, as in docs/inventory.md:
 #
 # - A reading is the last word on the hosts that it was taken for, on the VM that answered, and on the hosts of the same
 #   known delivery group. The newest such reading counts.

@@ -34,8 +34,7 @@ def letters(text: t.Any) -> str:
     return printable(text)[:LONGEST_TEXT]
 
 
-# Every run comes to the same answer, whatever its pattern and limit are.
-
+# Lock hosts per lease. Every run chooses the same ones, whatever its pattern and limit are.
 HOW_MANY = 3
 LONGEST_NAME = 40
 

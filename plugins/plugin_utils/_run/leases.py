@@ -210,9 +210,8 @@ def owner_only(fence: FenceTerms) -> FenceTerms:
     return {**fence, "boot_id": None, "seconds": None, "events": []}
 
 
-# A reading that is a moment older than the lease misses what another run did in between. The lock hosts tell: where
-# they have a note of another run, all is read again. Whatever else has changed, the host finds out before its first
-# step.
+# A reading from just before the lease misses what another run did in between. If a lock host has a note of another run,
+# all hosts are read again. Any other change is noticed by the host before its first step.
 
 # Each is a task of its own for the hosts that ask.
 MOST_CALLS = 6

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The model of a run: hosts, events and settings, and their words."""
+"""The model of a run: hosts, events and settings, and their words. rules.py has the rules.
+
+Times are seconds by the controller's clock.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,6 @@ from collections.abc import Iterable, Mapping
 
 from .._azure.events import TYPES_THAT_TAKE_AWAY
 from .._common.text import natural
-
-# Times are seconds by the controller's clock.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -304,8 +305,6 @@ def _flag(name: str, value: t.Any) -> bool:
         return False
     raise ValueError(f"{name} must be true or false, not {value!r}")
 
-
-# decide.py has the rules that are made of these words.
 
 # A single lock host may have missed a note.
 LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2

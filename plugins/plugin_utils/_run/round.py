@@ -122,7 +122,7 @@ def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping
 
 
 def _may_have_lost(known: Kept, note: NoteData) -> bool:
-    """Whether the host may have lost the mark that the note holds, by the rule of the model: state.py."""
+    """Whether the host may have lost the mark that the note holds, by the rule of model.py."""
     booted_since = known["booted_at"] is not None and known["booted_at"] > note["at"]
     is_shown = note["mark"] is not None and note["mark"]["event"] in known["named_in"]
     return booted_since and is_shown and len(note.get("lacking", ())) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules: what may go down now, and what may be approved.
 
-It is made anew each time that something has changed, from the newest readings, so that no decision here is about more
-than the next thing to do. state.py has the words, such as "under way" and "down".
+The decision is made again whenever something has changed, from the newest readings, so it is never about more than the
+next thing to do. model.py defines the words, such as "under way" and "down".
 """
 
 from __future__ import annotations

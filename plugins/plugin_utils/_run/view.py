@@ -22,8 +22,6 @@ from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordDa
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
 # variables are costly to ask for.
 
-# What a run keeps of a host that it has read.
-
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
 _OF_AN_EVENT = ("source", "description", "not_before", "duration_seconds")
 
