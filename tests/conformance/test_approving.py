@@ -65,12 +65,6 @@ def test_approving_a_started_event_is_harmless_inferred(simulator, event_id):
     assert (status_of(simulator, event_id), simulator.event(event_id)["approved"]) == ("Started", False)
 
 
-def test_several_events_may_be_approved_in_one_call_observed(simulator, event_id):
-    other = simulator.add_event(type="Freeze", resources=["web-1"])["id"]
-    assert simulator.approve("web-0", event_id, other).status == 200
-    assert [status_of(simulator, each) for each in (event_id, other)] == ["Started", "Started"]
-
-
 def test_ids_are_compared_without_regard_to_case_inferred(simulator, event_id):
     assert simulator.approve("web-0", event_id.lower()).status == 200
     assert status_of(simulator, event_id) == "Started"
@@ -111,29 +105,12 @@ def test_an_unknown_or_expired_id_is_answered_200_and_ignored_inferred(simulator
     assert status_of(simulator, other) == "Started"
 
 
-def test_an_approval_may_take_its_time_documented(simulator):
-    """Other tenants of the node may have to approve as well."""
-    event = simulator.add_event(type="Reboot", resources=["web-0"], approval_delay=600)["id"]
-    simulator.approve("web-0", event)
-    assert simulator.document("web-0")["Events"][0]["EventStatus"] == "Scheduled"
-    simulator.advance(601)
-    assert simulator.event(event)["started_by"] == "approval"
-
-
 @pytest.mark.parametrize("incarnation", [1, "1", "abc"])
 def test_the_incarnation_in_an_approval_is_not_looked_at_inferred(simulator, event_id, incarnation):
     """Samples for 2017-03-01 send it, one of them as a text, and without the Metadata header."""
     body = {"DocumentIncarnation": incarnation, "StartRequests": [{"EventId": event_id}]}
     answer = simulator.ask("web-0", f"{EVENTS_PATH}?api-version=2017-03-01", "POST", body, headers={})
     assert (answer.status, status_of(simulator, event_id)) == (200, "Started")
-
-
-@pytest.mark.parametrize(("body", "by"), [({}, "portal"), ({"by": "arm"}, "arm")])
-def test_approvals_in_the_portal_or_through_arm_count_as_well_documented(simulator, event_id, body, by):
-    told = simulator.approve_elsewhere(event_id, **body)
-    assert (told["status"], told["approved_by"], told["started_by"]) == ("Started", by, "approval")
-    assert simulator.document("web-1")["Events"][0]["EventStatus"] == "Started"
-    assert simulator.approve("web-0", event_id).status == 200
 
 
 # Delivery groups.
@@ -157,12 +134,6 @@ def test_an_event_is_delivered_to(fleet, vm, seen_by):
     assert who_sees(fleet, event["id"]) == seen_by
 
 
-def test_any_vm_of_the_group_may_approve_also_one_that_the_event_does_not_name_documented(simulator):
-    event = simulator.add_event(type="Reboot", resources=["web-0"])["id"]
-    assert simulator.approve("web-1", event).status == 200
-    assert simulator.event(event)["approved_by"] == "web-1"
-
-
 def test_a_vm_of_another_group_may_not_approve_documented(fleet):
     event = fleet.add_event(type="Reboot", resources=["web-0"])["id"]
     fleet.approve("alone", event)
@@ -172,11 +143,3 @@ def test_a_vm_of_another_group_may_not_approve_documented(fleet):
 def test_an_event_may_name_only_other_vms_observed(fleet):
     event = fleet.add_event(type="Reboot", resources=["stranger"], group="web")
     assert who_sees(fleet, event["id"]) == {"web-0", "web-1"}
-
-
-def test_the_same_name_may_exist_in_two_groups_inferred(start):
-    """Resources hold bare names, so the name alone does not identify the VM."""
-    simulator = start({"vms": [{"name": "db", "group": "one"}, {"name": "db", "key": "db-of-two", "group": "two"}]})
-    event = simulator.add_event(type="Reboot", resources=["db-of-two"])
-    assert who_sees(simulator, event["id"]) == {"db-of-two"}
-    assert simulator.document("db-of-two")["Events"][0]["Resources"] == ["db"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import http.client
 import re
 import socket
@@ -45,15 +44,6 @@ def started(simulator, **event):
     return simulator.add_event(resources=["web-0"], status="Started", **event)["id"]
 
 
-def answered_after(seconds, simulator, is_waiting):
-    """Read as web-0, jump so far as soon as it is waiting, and return the answer."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        answer = pool.submit(simulator.read, "web-0", timeout=300)
-        wait_until(is_waiting)
-        simulator.advance(seconds)
-        return answer.result()
-
-
 def give_up_the_first_call(simulator):
     with pytest.raises(TimeoutError):
         simulator.read("web-0", timeout=0.2)
@@ -68,29 +58,11 @@ def seven_at_once(simulator):
         return [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", connection.makefile("rb").read())]
 
 
-def test_the_first_call_waits_until_the_service_is_on_documented(start):
-    simulator = start(first_call_seconds=600)
-    assert service(simulator) == ["off"]
-    answer = answered_after(600, simulator, lambda: service(simulator) == ["switching on"])
-    assert answer.json == {"DocumentIncarnation": 1, "Events": []}
-    assert service(simulator) == ["on"]
-    assert simulator.read("web-1").status == 200
-
-
 def test_a_client_that_gives_up_has_switched_the_service_on_all_the_same_inferred(start):
     simulator = start(first_call_seconds=600)
     give_up_the_first_call(simulator)
     simulator.advance(600)
     assert simulator.read("web-0").status == 200
-
-
-def test_calls_meanwhile_may_be_answered_with_an_empty_body_observed(start):
-    """Four projects have met 200 without a body while the service was being switched on."""
-    simulator = start(first_call_seconds=600, empty_while_switching_on=True)
-    give_up_the_first_call(simulator)
-    assert [(answer.status, answer.body) for answer in (simulator.read("web-1"), simulator.read("web-0"))] == [
-        (200, b"")
-    ] * 2
 
 
 def test_events_show_some_time_after_the_service_was_switched_on_documented(start):
@@ -114,14 +86,6 @@ def test_neither_an_approval_nor_a_question_for_the_identity_switches_the_servic
     """The documentation names the first call for events."""
     simulator.approve("web-0", "some-id")
     assert simulator.ask("web-0", INSTANCE).status == 200
-    assert service(simulator) == ["off"]
-
-
-def test_the_service_is_off_after_24_hours_without_a_request_documented(simulator):
-    simulator.document("web-0")
-    simulator.advance(DAY - 60)
-    assert service(simulator) == ["on"]
-    simulator.advance(61)
     assert service(simulator) == ["off"]
 
 
@@ -163,13 +127,6 @@ def test_whoever_approves_gets_the_answer_before_the_vm_goes_inferred(fleet):
         fleet.read("web-0")
 
 
-def test_a_frozen_vm_hangs_and_answers_when_it_is_over_documented(fleet):
-    started(fleet, type="Freeze", duration=600)
-    assert fleet.read("web-1").status == 200
-    answer = answered_after(600, fleet, lambda: "frozen" in [entry["impact"] for entry in fleet.log()])
-    assert answer.status == 200
-
-
 @pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
 def test_a_vm_that_is_taken_away_is_gone_for_good_documented(fleet, kind):
     event = started(fleet, type=kind)
@@ -182,35 +139,6 @@ def test_a_vm_that_is_taken_away_is_gone_for_good_documented(fleet, kind):
 
 
 CLOSED = (http.client.RemoteDisconnected, ConnectionResetError)
-
-
-@pytest.fixture
-def event(simulator):
-    return simulator.add_event(type="Reboot", resources=["web-0"])["id"]
-
-
-def is_hanging(simulator):
-    return [entry["fault"] for entry in simulator.log()] == ["hang"]
-
-
-def test_hang_does_not_answer_until_it_is_cleared_and_is_in_the_log_at_once(simulator):
-    simulator.fault(kind="hang")
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        answer = pool.submit(simulator.read, "web-0", timeout=300)
-        wait_until(lambda: is_hanging(simulator))
-        assert (simulator.log()[0]["status"], answer.done()) == (None, False)
-        simulator.clear_faults()
-        assert answer.result().status == 200
-
-
-def test_an_approval_that_hung_until_its_client_left_is_not_processed(simulator, event):
-    simulator.fault(kind="hang", method="POST")
-    with pytest.raises(TimeoutError):
-        simulator.approve("web-0", event, timeout=0.2)
-    wait_until(lambda: is_hanging(simulator))
-    simulator.clear_faults()
-    assert simulator.read("web-0").status == 200
-    assert not simulator.event(event)["approved"]
 
 
 def test_refuse_is_for_one_vm_or_all_and_ends_when_it_is_cleared_at_the_same_address(simulator):

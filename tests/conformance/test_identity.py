@@ -78,39 +78,12 @@ def test_a_compute_field_shows_from_its_version_on_documented(fleet, versions):
     assert {path: since(path) for path in SINCE} == SINCE
 
 
-def test_ids_have_the_shapes_of_azure_documented(fleet):
-    about = compute(fleet, "alone")
-    assert re.fullmatch(GUID, about["vmId"])
-    assert re.fullmatch(GUID, about["subscriptionId"])
-    assert about["resourceId"] == (
-        f"/subscriptions/{about['subscriptionId']}/resourceGroups/{about['resourceGroupName']}"
-        "/providers/Microsoft.Compute/virtualMachines/alone"
-    )
-    names = [vm["name"] for vm in FLEET["vms"]]
-    assert len({compute(fleet, vm)["vmId"] for vm in names}) == len(names)
-
-
 def test_single_values_are_texts_and_what_is_absent_is_an_empty_text_documented(fleet):
     about = compute(fleet, "alone")
     single = [value for value in about.values() if not isinstance(value, (dict, list))]
     assert all(isinstance(value, str) for value in single)
     assert [about[name] for name in ("zone", "vmScaleSetName", "placementGroupId", "priority")] == [""] * 4
     assert [instance(fleet, "alone", f"/compute/{f}", text=True).body for f in ("customData", "host/id")] == [b"", b""]
-
-
-def test_a_leaf_needs_format_text_documented(fleet):
-    assert instance(fleet, "alone", "/compute/name").status == 400
-    answer = instance(fleet, "alone", "/compute/name", text=True)
-    assert (answer.status, answer.body) == (200, b"alone")
-    assert answer.headers["content-type"].startswith("text/plain")
-
-
-def test_a_branch_with_format_text_lists_what_is_below_observed(fleet):
-    assert instance(fleet, "alone", text=True).body == b"compute/\nnetwork/"
-
-
-def test_an_element_that_does_not_exist_is_not_found_documented(fleet):
-    assert instance(fleet, "alone", "/compute/nothing", text=True).status == 404
 
 
 def test_a_vm_of_a_uniform_scale_set_is_named_by_its_number_documented(fleet):
@@ -129,15 +102,3 @@ def test_a_vm_of_a_flexible_scale_set_names_the_scale_set_by_id_documented(fleet
     about = compute(fleet, "flex_1a2b3c4d")
     assert about["resourceId"].endswith("/rg-flex/providers/Microsoft.Compute/virtualMachines/flex_1a2b3c4d")
     assert about["virtualMachineScaleSet"]["id"].endswith("/virtualMachineScaleSets/flex")
-
-
-def test_a_zonal_vm_has_a_zone_and_no_update_domain_inferred(fleet):
-    """A fleet file may say otherwise."""
-    about = compute(fleet, "zonal")
-    assert (about["zone"], about["platformUpdateDomain"]) == ("2", "")
-
-
-def test_tags_are_one_text_and_a_list_documented(fleet):
-    about = compute(fleet, "alone")
-    assert about["tags"] == "app:x;team:ops"
-    assert about["tagsList"] == [{"name": "app", "value": "x"}, {"name": "team", "value": "ops"}]

@@ -8,12 +8,10 @@ from __future__ import annotations
 import shutil
 import time
 
-import pytest
 from lab import controller, events, haproxy
 from lab.evidence import Evidence, end_state, left_drained
 from lab.figures import times
 from lab.fleet import TRACES
-from lab.names import DOMAIN_OF, NAME_OF_VM
 from lab.shell import wait_until
 
 STEPS = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}
@@ -39,82 +37,6 @@ def test_a_redeployed_machine_with_a_fresh_disk(fleet, evidence, figures):
     answers = evidence.answers()
     assert answers.failed == []
     figures.add("redeployed with a fresh disk", f"back in rotation, and told, exit code {run.code}; {answers}")
-
-
-def test_two_controllers_with_different_patterns(fleet, evidence, figures):
-    for host in DOMAIN_OF:
-        events.plan(fleet, "Reboot", host)
-    even = controller.start("even", "-e", "maintenance_hosts=web-0,web-2,web-4", **STEPS)
-    odd = controller.start("odd", "-e", "maintenance_hosts=web-1,web-3,web-5", **STEPS)
-    for run in (even, odd):
-        run.wait(900)
-        assert run.code == 0, run.output
-    assert evidence.two_domains_at_once() == []
-    assert len(evidence.approvals()) == len(DOMAIN_OF)
-    assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
-    assert left_drained(fleet) == []
-    answers = evidence.answers()
-    assert answers.failed == []
-    figures.add("two controllers, two patterns, at once", f"one domain at a time, both exit with 0; {answers}")
-
-
-def test_killed_right_after_its_approval(fleet, evidence, figures):
-    """The event shows Scheduled for a while. Who comes next has something more urgent, and leaves web-0 out."""
-    first = events.plan(fleet, "Reboot", "web-0", notice=3000, approval_delay=30)
-    run = controller.start("killed-after-post", **STEPS)
-    wait_until(lambda: run.is_over or evidence.approvals(), "an approval is sent", 180, 0.05)
-    assert not run.is_over, run.output
-    run.kill_all()
-    second = events.plan(fleet, "Reboot", "web-1", notice=900)
-    again = controller.run("after-post", **STEPS)
-    assert again.code == 0, again.output
-    assert evidence.two_domains_at_once() == []
-    assert set(evidence.approvals()) == {first, second}
-    assert (evidence.boots("web-0"), evidence.boots("web-1")) == (1, 1)
-    (span,) = [span for span in evidence.out_of_service() if span.host == "web-0"]
-    assert span.begin < evidence.change(first, "started")
-    assert span.end > evidence.change(first, "finished")
-    answers = evidence.answers()
-    assert answers.failed == []
-    figures.add("killed right after its approval", f"web-0 stayed out until its event was over; {answers}")
-
-
-# The machine that sends the approval dies in that moment, before the service has heard it and after.
-
-
-def first_approval(fleet):
-    return next((line for line in fleet.simulator.log() if line["method"] == "POST"), None)
-
-
-@pytest.mark.parametrize(
-    ("when", "fault"), [("before it was heard", "hang"), ("when it was heard, without an answer", "lost_answer")]
-)
-def test_the_leader_dies_in_the_moment_of_its_approval(fleet, evidence, figures, when, fault):
-    event_id = events.plan(fleet, "Reboot", "web-0", "web-3")
-    fleet.simulator.fault(kind=fault, method="POST", count=1)
-    run = controller.start("leader-killed")
-    sent = wait_until(lambda: run.is_over or first_approval(fleet), "an approval is sent", 180, 0.005)
-    assert sent is not True, run.output
-    leader = fleet.machines[NAME_OF_VM[sent["vm"]]]
-    # Its power fails, and comes back with what the event does to it.
-    leader.turn_off()
-    fleet.simulator.clear_faults()
-    run.wait()
-    assert evidence.approvals() == [event_id]
-    assert fleet.simulator.event(event_id)["status"] == "Finished"
-    # All is well, or what is not well is said.
-    left = left_drained(fleet)
-    assert run.code == 0 or all(name in run.output for name in left), run.output
-    ended = "ended well" if run.code == 0 else f"stopped with exit code {run.code}, left drained: {left or 'nobody'}"
-    again = controller.run("leader-killed-again")
-    assert again.code == 0, again.output
-    assert left_drained(fleet) == []
-    fleet.wait_until_in_service()
-    answers = evidence.answers()
-    figures.add(
-        f"leader's machine killed {when}",
-        f"1 approval heard, the run {ended}; after another run nobody is left drained; {answers}",
-    )
 
 
 # The controller is killed at ten moments of a run and run again: the end is that of an undisturbed run.

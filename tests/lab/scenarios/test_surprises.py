@@ -1,81 +1,13 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events that don't keep to the plan or take a machine away: cancelled, too early, for a machine that nobody knows."""
+"""A machine that Azure takes away for good: drained before it is gone, and not waited for."""
 
 from __future__ import annotations
 
 import pytest
-from lab import controller, events, haproxy
+from lab import controller, events
 from lab.evidence import left_drained
-from lab.shell import wait_until
-
-# A drain that is in its middle for long enough to be surprised.
-STEPS = [*controller.STEPS[:-1], {"command": {"drain": ["sleep", "8"]}}, controller.STEPS[-1]]
-
-
-def wait_until_out_of_rotation(fleet, run, host):
-    def is_out():
-        return run.is_over or haproxy.statuses(fleet.balancer)[host].startswith("DRAIN")
-
-    wait_until(is_out, f"{host} is out of rotation", 180)
-    assert not run.is_over, run.output
-
-
-def test_cancelled_in_mid_drain(fleet, evidence, figures):
-    event_id = events.plan(fleet, "Reboot", "web-0")
-    run = controller.start("cancelled", drain_steps=STEPS)
-    wait_until_out_of_rotation(fleet, run, "web-0")
-    fleet.simulator.cancel(event_id)
-    run.wait()
-    assert run.code == 0, run.output
-    assert (evidence.approvals(), evidence.boots("web-0"), left_drained(fleet)) == ([], 0, [])
-    assert haproxy.statuses(fleet.balancer)["web-0"] == "UP"
-    answers = evidence.answers()
-    assert answers.failed == []
-    back = evidence.out_of_service()[-1].end - evidence.change(event_id, "cancelled")
-    figures.add("cancelled in mid-drain", f"back in service {back:.0f} s after the cancellation, no reboot; {answers}")
-
-
-def test_starts_before_the_drain_is_done(fleet, evidence, figures):
-    event_id = events.plan(fleet, "Reboot", "web-0")
-    run = controller.start("too-early", drain_steps=STEPS)
-    wait_until_out_of_rotation(fleet, run, "web-0")
-    fleet.simulator.start(event_id)
-    run.wait()
-    assert (evidence.approvals(), evidence.boots("web-0")) == ([], 1)
-    assert left_drained(fleet) == [], run.output
-    fleet.wait_until_in_service()
-    over = evidence.change(event_id, "finished")
-    (span,) = evidence.out_of_service()
-    assert span.end > over
-    figures.add(
-        "starts before the drain is done",
-        f"0 approvals, back in service {span.end - over:.0f} s after the end of the event, exit code {run.code}; "
-        f"{evidence.answers()}",
-    )
-
-
-def test_names_a_vm_in_nobody_s_inventory(fleet, evidence, figures):
-    event_id = events.plan(fleet, "Reboot", "web-0", "vm-of-others", group="web", notice=60)
-    run = controller.run("stranger")
-    assert run.code != 0
-    assert "vm-of-others" in run.output
-    assert (evidence.approvals(), evidence.boots("web-0"), left_drained(fleet)) == ([], 1, [])
-    started, over = (evidence.change(event_id, change) for change in ("started", "finished"))
-    (span,) = evidence.out_of_service()
-    assert span.host == "web-0"
-    assert span.begin < started < over < span.end
-    answers = evidence.answers()
-    assert answers.failed == []
-    figures.add(
-        "names a VM in nobody's inventory",
-        f"drained {started - span.begin:.0f} s before it started by itself, 0 approvals, restored, "
-        f"exit code {run.code}; {answers}",
-    )
-
-
-# A machine that Azure takes away for good: drained before it is gone, and not waited for.
 
 # Half a minute is short: out of rotation, stop, and a run for that host alone.
 IN_A_HURRY = {"drain_steps": [controller.STEPS[1], controller.STEPS[3]]}

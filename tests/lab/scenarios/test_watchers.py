@@ -1,17 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts that watch their own events: with no controller at all, many of them at once, and beside a run."""
+"""Hosts that watch their own events: with no controller at all, and many of them at once."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from lab import controller, events, haproxy, watchers
+from lab import events, haproxy, watchers
 from lab.cgroups import Group
 from lab.evidence import Evidence, left_drained
-from lab.names import DOMAIN_OF, WEB
+from lab.names import WEB
 from lab.shell import wait_until
 
 ALL = {place.name for place in WEB}
@@ -130,23 +130,4 @@ def test_five_watchers_on_one_document_go_one_after_the_other(machines, figures)
     figures.add(
         "five watchers with five Reboots",
         f"{answers}; two hosts down together: never; approvals: {len(evidence.approvals())}",
-    )
-
-
-def test_a_run_and_watchers_at_the_same_time(machines, figures):
-    fleet = machines
-    watchers.install(fleet, *sorted(ALL), watch_reflex=DRAIN_AND_APPROVE)
-    evidence = Evidence(fleet)
-    events.plan_all_domains(fleet, notice=900, impact_seconds=2)
-    run = controller.run("beside-watchers", drain_steps=watchers.STEPS)
-    wait_until(lambda: all_is_over(fleet), "all are back in service", 600, 0.5)
-    answers = evidence.answers()
-    evidence.keep("a-run-and-watchers")
-    assert run.code == 0, run.output
-    assert answers.failed == []
-    assert evidence.two_domains_at_once() == []
-    assert {name: evidence.boots(name) for name in DOMAIN_OF} == dict.fromkeys(DOMAIN_OF, 1)
-    figures.add(
-        "a run and six watchers",
-        f"{answers}; two domains down together: never; approvals: {len(evidence.approvals())}",
     )

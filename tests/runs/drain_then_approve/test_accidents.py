@@ -161,27 +161,6 @@ def test_two_runs_at_once(fleet):
 
 
 @pytest.mark.rest
-def test_another_run_has_the_lease(fleet):
-    """What was left behind is returned all the same; what needs the lease does not begin."""
-    fleet.event_of_domain("0", notice=900)
-    # However late it is killed, it can't get further than this.
-    fleet.simulator.fault(kind="hang", seconds=600, method="POST")
-    fleet.run_and_kill_when(fleet.was_sent)
-    assert fleet.drained_hosts() == ["web-0", "web-2"]
-    # First this: the command on the host outlives the controller for some seconds, and would send once it can.
-    fleet.simulator.cancel("E0")
-    fleet.simulator.clear_faults()
-    fleet.simulator.add_event(id="E9", type="Reboot", resources=["web-1"], dwell=1)
-    give_the_lease_to_another_run(fleet)
-    run = fleet.run("-e", "approve_wait_timeout=5")
-    assert run.code == 2, run.output
-    assert fleet.count("restore", "web-0") == fleet.count("restore", "web-2") == 1
-    assert fleet.drained_hosts() == []
-    assert fleet.count("drain", "web-1") == 0
-    assert "Not begun: event E9, as Another run is at work" in " ".join(run.output.split())
-
-
-@pytest.mark.rest
 def test_a_preempt_is_drained_although_another_run_has_the_lease(fleet):
     fleet.simulator.add_event(id="P", type="Preempt", resources=["web-1"], notice=120, dwell=1)
     give_the_lease_to_another_run(fleet)

@@ -116,21 +116,3 @@ def test_a_node_whose_host_has_lost_its_disk_is_returned(with_nodes, cluster):
     assert run.code == 0, run.output
     assert not cluster.nodes["web-0"]["unschedulable"]
     assert (cluster.annotations["web-0"], cluster.labels["web-0"]) == ({}, {})
-
-
-def test_who_needs_a_cluster_that_can_not_be_asked_is_not_drained(with_nodes, tmp_path):
-    (tmp_path / "kubeconfig").write_text(kubeconfig("http://127.0.0.1:9"))
-    with_nodes.simulator.add_event(id="E0", type="Reboot", resources=["web-0"], notice=900)
-    run = ran(with_nodes)
-    assert run.code == 2
-    assert "can't be asked for its records" in " ".join(run.output.split())
-    assert (with_nodes.approvals(), with_nodes.drained_hosts()) == ([], [])
-
-
-def test_a_node_that_is_drained_for_a_host_that_is_gone_is_told(with_nodes, cluster):
-    cluster.labels["web-1"][DRAINED] = "true"
-    cluster.annotations["web-1"][DRAINED] = json.dumps({"host": "old-7", "run_id": "r", "events": ["E"], "before": {}})
-    run = ran(with_nodes)
-    said = " ".join(run.output.split())
-    assert "remembers that something is drained there for old-7" in said
-    assert f"kubectl annotate node web-1 {DRAINED}-" in said

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from helpers import ansible_run
 from helpers.fleet import RunFleet
 
 pytestmark = pytest.mark.waits
@@ -62,32 +59,6 @@ def test_nothing_is_approved_while_azure_has_another_domain_down(pair):
     assert pair.notes() == []
     assert run.code != 0
     assert "Not begun: event E1, as Event E0 is under way for web-0" in " ".join(run.output.split())
-
-
-@pytest.mark.rest
-def test_runs_that_have_a_part_of_a_group_each_take_the_order_of_the_document(pair):
-    """A slice that was relaunched, another controller: Azure's document is all that they share."""
-    reboot(pair, 0, notice=900)
-    reboot(pair, 1, notice=1000)
-
-    def run(host, patience=300):
-        everybody = json.loads(pair.inventory().read_text())
-        mine = pair.folder / f"{host}-alone.json"
-        mine.write_text(json.dumps({"all": {"hosts": {host: everybody["all"]["hosts"][host]}}}))
-        command = ["ansible-playbook", "-i", str(mine), "maintenance.azure.drain_then_approve"]
-        patient = ["-e", f"approve_wait_timeout={patience}"]
-        return ansible_run.run(pair.folder, [*command, *patient], 200, ANSIBLE_PIPELINING="1")
-
-    too_early = run("web-1", patience=5)
-    assert too_early.code != 0
-    said = " ".join(too_early.output.split())
-    assert "Not begun: event E1, as Event E0 comes first, and another run may have web-0" in said
-    assert pair.notes() == []
-    for host, event in (("web-0", "E0"), ("web-1", "E1")):
-        assert run(host).code == 0
-        assert pair.approvals()[-1] == event
-    pair.assert_one_domain_at_a_time()
-    assert pair.drained_hosts() == []
 
 
 def test_a_journal_that_is_gone_is_told(pair):

@@ -19,7 +19,7 @@ from helpers.ansible_run import environment, inventory, play_each
 from helpers.leases import note
 from helpers.lying_host import LyingHost
 from helpers.network import HangingHost, ssh_that_is_refused
-from helpers.waiting import PATIENCE, wait_until
+from helpers.waiting import wait_until
 
 LOCK_HOSTS = ("web-1", "web-2", "web-10")
 MODULE = "maintenance.azure.lease"
@@ -123,13 +123,6 @@ def foreign(folder, seconds, group="", notes=(), lock_hosts=LOCK_HOSTS):
         path.write_text(json.dumps({"version": 2, "lease": lease, "notes": list(notes)}))
 
 
-def ask(deed, **options):
-    """One task for one lock host, as the run does it."""
-    name = options.pop("name", deed)
-    path = options.pop("path", "{{ maintenance_lock_path }}")
-    return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
-
-
 @pytest.mark.rest
 def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
     looked = tmp_path / "looked"
@@ -172,24 +165,6 @@ def test_two_at_once_then_a_kill_and_a_takeover(tmp_path, hosts):
 
 
 @pytest.mark.rest
-def test_the_second_waits_for_the_first(tmp_path, hosts):
-    first = start(tmp_path, hosts, "first", TAKE, work(tmp_path), RENEW, GIVE_BACK)
-    wait_until(lambda: set(holders(tmp_path).values()) == {"first"})
-    second = start(tmp_path, hosts, "second", TAKE, lock_wait=100)
-    log = tmp_path / "second" / "log"
-    wait_until(lambda: "Wait for run first of " in log.read_text())
-    # It would be content with two lock hosts, and might ask while the first gives back the third one.
-    second.send_signal(signal.SIGSTOP)
-    assert set(holders(tmp_path).values()) == {"first"}
-    (tmp_path / "stop").touch()
-    assert first.wait(PATIENCE) == 0, (tmp_path / "first" / "log").read_text()
-    second.send_signal(signal.SIGCONT)
-    assert second.wait(PATIENCE) == 0, log.read_text()
-    assert "The lease is held (web-1: held, web-2: held, web-10: held)." in log.read_text()
-    assert set(holders(tmp_path).values()) == {"second"}
-
-
-@pytest.mark.rest
 @pytest.mark.parametrize(("wait", "code"), [(4, 2), (60, 0)])
 def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hosts, wait, code):
     foreign(tmp_path, 600 if code else 6, notes=[note("web-11")])
@@ -215,16 +190,6 @@ def test_one_lock_host_may_be_away(tmp_path):
     assert done.code == 0, done.output
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
     assert done.of("See whether a majority gave it")["lost_lock_hosts"] == ["web-1"]
-
-
-def test_two_lock_hosts_may_not_and_are_named(tmp_path):
-    hosts = make_hosts(tmp_path, "web-1", "web-2")
-    done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine"))
-    assert done.code == 2
-    told = done.of(VERDICT, "web-1")["msg"]
-    assert "web-1: unreachable, web-2: unreachable, web-10: held" in told
-    assert "Make web-1, web-2 reachable again, or name other hosts in maintenance_lock_hosts" in told
-    assert holders(tmp_path) == dict.fromkeys(LOCK_HOSTS)
 
 
 def test_a_lock_host_that_lies_counts_as_lost(tmp_path):
@@ -265,18 +230,6 @@ def test_who_only_waits_is_not_stopped_by_one_lock_host_that_refuses(tmp_path, h
     assert "This run has lost the lease: 2 of 3 lock hosts hold it for this run and it takes 2" in found["msg"]
 
 
-@pytest.mark.rest
-@pytest.mark.waits
-def test_a_lock_host_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts):
-    foreign(tmp_path, 600, lock_hosts=["web-10"])
-    done = play(tmp_path, hosts, TAKE, RENEW, arguments=extra(run_id="mine", lock_wait=300))
-    assert done.code == 0, done.output
-    assert 90 < done.seconds < 300
-    found = done.of(VERDICT, "web-1")
-    assert (found["held"], found["outvoted"]) == (True, "web-10")
-    assert "web-10 refuses the lease without reason since " in found["msg"]
-
-
 @pytest.mark.waits
 @pytest.mark.parametrize(
     "deed", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
@@ -298,15 +251,6 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
         assert done.of(VERDICT, "web-1")["lost_lock_hosts"] == ["web-1"]
         assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
     assert [holders(tmp_path)[lock_host] for lock_host in ("web-2", "web-10")] == [None, None]
-
-
-@pytest.mark.rest
-def test_a_run_whose_lease_is_gone_stops(tmp_path, hosts):
-    """Nobody has it now: somebody may have had it in between."""
-    lose = {"name": "Lose", "ansible.builtin.command": f"rm {paths(tmp_path)['web-1']}", "run_once": True}
-    done = play(tmp_path, hosts, TAKE, lose, RENEW, arguments=extra(run_id="mine", lock_hosts=ONE))
-    assert done.code == 2
-    assert "has lost the lease: 0 of 1 lock hosts" in done.of(VERDICT, "web-1")["msg"]
 
 
 @pytest.mark.rest

@@ -401,13 +401,6 @@ def test_started_by_hand_it_dwells_from_now(simulator, planned):
     assert watched(simulator, event, 70) == {"Started": 59, "Finished": 69}
 
 
-def test_what_is_planned_can_be_cancelled_and_never_shows(simulator):
-    simulator.cancel(add(simulator, after=100))
-    simulator.time.go_on(200)
-    assert [change["change"] for change in simulator.changes()] == ["cancelled"]
-    assert simulator.document("web-0")["Events"] == []
-
-
 # What is recorded.
 
 

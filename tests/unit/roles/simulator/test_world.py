@@ -359,29 +359,6 @@ def test_the_clock_goes_at_its_speed_and_jumps_add_up(clock, driven):
     assert repr(part("clock").Clock(1).speed) == "1.0"
 
 
-def test_a_simulated_time_has_its_place_on_the_wall_clock_and_a_jump_brings_it_nearer(clock, driven):
-    driven.go_on(3)
-    assert [clock.wall(at) - driven.time() for at in (clock.now(), 12 + 40)] == [0, 10]
-    clock.advance(40)
-    assert [clock.wall(at) - driven.time() for at in (clock.now(), 12 + 40 + 20)] == [0, 5]
-
-
-def test_the_real_seconds_until_a_simulated_time(clock, driven):
-    assert clock.real_seconds_until(40) == 10
-    driven.go_on(4)
-    clock.advance(8)
-    assert [clock.real_seconds_until(at) for at in (0, 24, 26, 40)] == [0, 0, 0.5, 4]
-
-
-def test_a_reset_of_the_clock_forgets_the_jumps_and_the_wall_clock_may_be_set_back(clock, driven):
-    driven.go_on(5)
-    clock.advance(7)
-    clock.reset()
-    assert (clock.now(), clock.wall(4)) == (0, driven.time() + 1)
-    driven.go_on(-3)
-    assert clock.now() == -12
-
-
 def test_the_first_request_that_reads_switches_it_on(scope):
     assert not scope.note_request(999, switches_on=False)
     assert scope.service_state(999) == "off"
@@ -460,17 +437,3 @@ def test_a_change_counts_where_events_show_or_where_the_number_is_never_reset(sc
         one.count_a_change(10)
         one.count_a_change(10)
     assert [one.incarnation for one in (scope, at_once, never_reset)] == [1, 3, 3]
-
-
-def test_a_reset_is_a_new_scope(at_once):
-    at_once.events.append(LISTED)
-    at_once.gone.add("web-0")
-    at_once.incarnation = 7
-    at_once.last_request = 99.0
-    at_once.reset()
-    assert vars(at_once) == vars(a_scope(first_call_seconds=0, events_after_seconds=0))
-    assert at_once.inside_view(0) == {
-        "name": "web", "kind": "standalone", "vms": [], "incarnation": 1, "service": "off",
-    }  # fmt: skip
-    assert (at_once.revealed, at_once.events, at_once.gone) == (False, [], set())
-    assert (at_once.ready_at, at_once.visible_at, at_once.last_request) == (0, 0, 0)

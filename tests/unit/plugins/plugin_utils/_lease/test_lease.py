@@ -231,35 +231,6 @@ def judged(*each, do="take", group="", **more):
     )
 
 
-@pytest.mark.parametrize(
-    ("each", "held"),
-    [
-        ([NEW], True),
-        ([BUSY], False),
-        ([NEW, AWAY], False),
-        ([NEW, NEW], True),
-        ([NEW, RENEWED, AWAY], True),
-        ([NEW, AWAY, AWAY], False),
-        ([NEW, BUSY, NEW], False),
-        ([NEW, FREE, NEW], True),
-        ([NEW, BUSY, BROKEN], False),
-        ([NEW, FAILED, None], False),
-        ([NEW, NEW, AWAY, BROKEN], False),
-        ([NEW, NEW, NEW, AWAY], True),
-    ],
-)
-def test_a_majority_holds_it(each, held):
-    assert judged(*each).held is held
-
-
-@pytest.mark.parametrize(
-    ("each", "held"),
-    [([RENEWED, RENEWED, NEW], True), ([RENEWED, NEW, NEW], False), ([RENEWED, RENEWED, AWAY], True), ([NEW], False)],
-)
-def test_only_what_was_renewed_counts_for_a_renewal(each, held):
-    assert judged(*each, do="renew").held is held
-
-
 def test_release_and_read_hold_nothing():
     for do in ("release", "read"):
         assert not judged(RENEWED, RENEWED, do=do).held

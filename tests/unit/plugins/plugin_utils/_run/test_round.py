@@ -244,22 +244,6 @@ def test_what_is_told_at_the_beginning_of_a_wave():
     assert "The batch web-2 is no wave of the plan" in stopped["stop"]
 
 
-@pytest.mark.parametrize(
-    ("failed", "stop"),
-    [
-        ([], ""),
-        (["web-1"], ""),
-        (["web-0"], "Not begun, as an earlier wave went wrong (web-0: no)."),
-        (["web-0", "web-1"], "Not begun, as an earlier wave went wrong (web-0: no)."),
-    ],
-)
-def test_a_failure_stops_its_own_group_however_many_have_failed(failed, stop):
-    run, _answered = two_leases()
-    outcomes = {host: {"state": "failed", "error": "no", "wave": 1, "number_of_pass": 1} for host in failed}
-    check = _run_run.check({**run, "outcomes": outcomes}, ["web-0"], run_settings(), {}, NOW)
-    assert check["stop"] == stop
-
-
 # After a round: what is written down of its hosts, whose notes go, and whether it was one of waiting.
 
 RESTORED = {"restore_result": {"state": "restored"}}

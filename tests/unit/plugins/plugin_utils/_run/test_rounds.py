@@ -84,13 +84,6 @@ def test_two_events_of_one_host_are_one_drain_and_two_approvals():
     assert (ids(made), made["stay"], made["again"]) == (["A"], ["web-0"], True)
 
 
-def test_another_domain_that_is_out_holds_back():
-    events = [event("E0", "web-0", at="05:00"), event("E1", "web-1")]
-    made = decided(fleet(events, web_0=drained_for("E0")), ["web-1"])
-    assert (ids(made), made["later"], made["again"]) == ([], ["web-1"], False)
-    assert "web-0, of another domain, is not in service" in made["held"]["E1"]
-
-
 def test_what_azure_has_under_way_holds_back_until_it_is_over():
     events = [event("E0", "web-0", status="Started"), event("E1", "web-1")]
     assert ids(decided(fleet(events), ["web-1"])) == []

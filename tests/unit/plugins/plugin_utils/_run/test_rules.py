@@ -50,34 +50,10 @@ def test_case_1_a_freeze_of_all_domains_glues_nothing_together():
     ]
 
 
-def test_case_1_a_chain_of_events_is_taken_link_by_link():
-    events = [reboot("A", "web0", "web1", due=NOW + 5000), reboot("B", "web1", "web2", due=NOW + 6000)]
-    assert rounds(run(WEB, events)) == [("round", ("web0", "web1"), "A")]
-
-
-def test_case_3_what_a_killed_run_left_drained_is_brought_back_before_something_more_urgent():
-    left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
-    events = [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)]
-    state = run({**WEB, "web0": left}, events)
-    assert ("return", ("web0",), "") in told(state)
-    assert rounds(state) == []
-    assert "First web0 must be back in service" in reasons(state)
-
-
 def test_case_3_it_goes_on_if_it_is_the_next_anyway():
     left = Host("web0", "set", "0", journal=drained("R0", owner="dead"))
     (move, *_others) = what_may_go_down_now(run({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1")]))
     assert (move.kind, move.hosts, move.approve, move.take_over) == ("round", ("web0",), "R0", ("web0",))
-
-
-def test_case_3_killed_right_after_the_post_it_is_waited_for_and_not_brought_back():
-    mark = Mark("R0", ("web0",), NOW - 10)
-    left = Host("web0", "set", "0", journal=drained("R0", owner="dead", marks=(mark,)))
-    state = run({**WEB, "web0": left}, [reboot("R0", "web0"), reboot("R1", "web1", due=NOW + 900)])
-    assert told(state) == [("hold", ("web1",), ""), ("finish", ("web0",), "")] or told(state) == [
-        ("finish", ("web0",), ""),
-        ("hold", ("web1",), ""),
-    ]
 
 
 def test_case_4_nothing_is_approved_while_another_domain_is_down_and_can_not_be_read():
@@ -123,32 +99,13 @@ def test_case_4_a_reading_of_another_group_holds_nobody_up():
     assert rounds(state) == [("round", ("web1",), "R1")]
 
 
-def test_case_5_a_record_without_a_journal_is_out_and_is_returned():
-    record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
-    state = run(WEB, [reboot("R1", "web1")], records=(record,))
-    assert ("return", ("web0",), "") in told(state)
-    assert rounds(state) == []
-
-
 def test_case_5_it_is_drained_again_with_the_lease_while_its_event_is_under_way():
     record = Record("lb1", "web0", ("R0",), ("Redeploy",), "dead")
     (move,) = what_may_go_down_now(run(WEB, [started("R0", "web0", type="Redeploy")], records=(record,)))
     assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web0",), True)
 
 
-def test_case_7_the_one_host_that_can_be_read_is_returned():
-    state = run({"a": Host("a", "set", "0", journal=drained("E")), "b": Host("b", "set", "1", read=False)})
-    (move,) = what_may_go_down_now(state)
-    assert (move.kind, move.hosts, move.needs_lease) == ("return", ("a",), False)
-
-
 # Rule by rule.
-
-
-def test_rule_1_hosts_of_one_domain_go_together_and_those_of_others_wait():
-    events = [reboot(f"R{number}", f"h{number}") for number in range(4)]
-    state = run({"h0": "0", "h1": "1", "h2": "0", "h3": "1"}, events)
-    assert [hosts for _kind, hosts, _approve in rounds(state)] == [("h0",), ("h2",)]
 
 
 def test_rule_1_groups_go_side_by_side_and_a_failure_stops_its_own():
@@ -157,16 +114,6 @@ def test_rule_1_groups_go_side_by_side_and_a_failure_stops_its_own():
     assert len(rounds(run(hosts, events))) == 2
     state = run(hosts, events, failures={"a": "a0: no connection"})
     assert rounds(state) == [("round", ("b0",), "B")]
-
-
-def test_rule_3_events_of_the_same_hosts_are_one_drain_and_one_approval():
-    events = [reboot("A", "web0", due=NOW + 5000), reboot("B", "web0", due=NOW + 6000)]
-    ready = Host("web0", "set", "0", journal=drained("A", "B"))
-    state = run({**WEB, "web0": ready}, events)
-    moves = [move for move in what_may_go_down_now(state) if move.kind == "round"]
-    assert [(move.events, move.approve) for move in moves] == [(("A", "B"), "A")]
-    assert may_approve_now("A", state).allowed
-    assert may_approve_now("B", state).why == "Event A, which names web0 too, comes before event B"
 
 
 def test_rule_3_while_a_redeploy_is_due_first_not_even_a_freeze_is_approved():
@@ -187,14 +134,6 @@ def test_rule_4_preempt_is_drained_at_once_without_a_lease():
     state = run(WEB, [started("R0", "web0"), reboot("P", "web1", due=NOW + 20, type="Preempt")])
     move = what_may_go_down_now(state)[0]
     assert (move.kind, move.hosts, move.needs_lease) == ("drain", ("web1",), False)
-
-
-def test_rule_4_what_vanishes_keeps_nobody_waiting():
-    lost = Host("web1", "set", "1", journal=Journal("me", ("P",), ("Preempt",), True, True), shows=("R0",))
-    unread = dataclasses.replace(lost, read=False)
-    assert rounds(run({**WEB, "web1": unread}, [reboot("R0", "web0")])) == [("round", ("web0",), "R0")]
-    # It was cancelled, and the host can be returned: until then it is a domain that is down.
-    assert rounds(run({**WEB, "web1": lost}, [reboot("R0", "web0")])) == []
 
 
 def test_rule_5_min_in_service_waits_for_what_may_come_and_says_what_never_can():
@@ -233,34 +172,6 @@ def test_rule_6_what_can_not_be_returned_keeps_the_others_unless_told_otherwise(
     assert "web0 can't be returned: nginx does not start" in reasons(state)
 
 
-def test_rule_7_an_uncovered_event_is_drained_late_and_not_approved():
-    for left, kind in ((5000, "hold"), (100, "drain")):
-        event = reboot("R0", "web0", due=NOW + left, outside=("x",))
-        (move,) = what_may_go_down_now(run(WEB, [event]))
-        assert (move.kind, move.hosts, move.approve) == (kind, ("web0",), "")
-        assert "Nobody speaks in this run for x, which event R0 names" in move.why
-
-
-def test_a_named_host_that_does_not_show_the_event_covers_nothing():
-    blind = Host("web1", "set", "1", shows=("other",))
-    state = run({**WEB, "web1": blind}, [reboot("R0", "web0", "web1")])
-    assert rounds(state) == []
-    assert reasons(state) == ["Nobody speaks in this run for web1, which event R0 names"]
-
-
-def test_9_a_journal_with_nothing_in_it_is_forgotten():
-    empty = Host("web0", "set", "0", journal=Journal("dead", marks=(Mark("F", ("web0",), NOW - 500),)))
-    assert told(run({**WEB, "web0": empty})) == [("forget", ("web0",), "")]
-
-
-def test_10_a_host_is_worked_on_as_long_as_its_neighbour_is():
-    idle = Host("h0", "set", "0", journal=drained("E", owner="other"))
-    busy = Host("h2", "set", "0", journal=drained("E", owner="other", finished=False, worked_on_until=NOW + 20))
-    moves = what_may_go_down_now(run({"h0": idle, "h2": busy}, [reboot("E", "h0", "h2")]))
-    assert {move.kind for move in moves} == {"hold"}
-    assert moves[0].until == NOW + 20
-
-
 def test_a_note_counts_for_a_host_that_was_not_read():
     unread = Host("web0", "set", "0", read=False)
     events = [reboot("R1", "web1")]
@@ -269,15 +180,6 @@ def test_a_note_counts_for_a_host_that_was_not_read():
     assert rounds(run({**WEB, "web0": unread}, events, act=["web1"]))
     assert rounds(run(WEB, events, notes=(note,)))
     assert rounds(run({**WEB, "web0": unread}, events, notes=(dataclasses.replace(note, type="Preempt"),)))
-
-
-def test_the_order_of_the_document_where_another_run_may_have_a_vm():
-    events = [reboot("A", outside=("x",), due=NOW + 4000), reboot("B", "web1", due=NOW + 5000)]
-    state = run(WEB, events)
-    assert reasons(state) == ["Event A comes first, and another run may have x"]
-    assert rounds(run(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
-    late = [dataclasses.replace(event, not_before=NOW + 100 + event.order[0] / 1e6) for event in events]
-    assert [kind for kind, _hosts, _why in told(run(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
 
 
 @pytest.mark.parametrize(
@@ -350,11 +252,6 @@ def test_what_is_gone_or_has_started_is_not_approved():
 
 
 # Until when something is held back.
-
-
-def test_a_hold_ends_with_the_deadline_of_the_drain():
-    held = one(run(WEB, [started("R0", "web0"), reboot("R1", "web1", due=NOW + 5000)]), "hold")
-    assert held.until == NOW + 5000 - DEADLINE
 
 
 @pytest.mark.parametrize("left", [0, 100, DEADLINE - 1, DEADLINE])
@@ -512,12 +409,6 @@ def test_who_can_not_be_read_is_waited_for_if_it_is_down_or_something_was_sent(j
 def test_a_round_needs_the_lease_and_says_what_is_drained_for():
     move = one(run(WEB, [reboot("R0", "web0")]), "round")
     assert (move.needs_lease, move.events, move.approve) == (True, ("R0",), "R0")
-
-
-def test_what_is_approved_without_a_drain_is_drained_for_nothing():
-    events = [reboot("R0", "web0", action="approve"), reboot("R9", "web0", due=NOW + 9000)]
-    move = next(move for move in moves(run(WEB, events), "round") if move.approve == "R0")
-    assert move.events == ()
 
 
 # At the deadline.

@@ -11,7 +11,6 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import groups as _groups
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import orders as _orders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import round as _round
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run import rounds as _rounds
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run_run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import (
@@ -61,17 +60,6 @@ def test_with_the_lease_the_wave_is_drained_and_the_lock_hosts_are_told():
     }
     assert [call["lock_host"] for call in found["calls"]] == list(HOSTS)
     assert [one["host"] for one in found["calls"][0]["notes"]] == ["web-0"]
-
-
-def test_without_the_lease_nothing_begins_and_it_is_said_who_has_it():
-    _run, _known, found = decided([reboot(0)], ["web-0"], answers(held=False))
-    assert (found["round"]["drain"], found["round"]["waits"]) == ([], True)
-    assert "other" in found["round"]["held"]["E0"]
-
-
-def test_a_majority_of_the_lock_hosts_is_needed():
-    assert decided([reboot(0)], ["web-0"], answers(lock_hosts=1))[2]["round"]["drain"] == []
-    assert decided([reboot(0)], ["web-0"], answers(lock_hosts=2))[2]["round"]["drain"] == ["web-0"]
 
 
 def test_a_note_about_a_host_that_this_run_never_reads_counts_as_its_journal():
@@ -124,30 +112,6 @@ def test_who_finds_a_host_in_service_removes_the_note_of_another_run():
     assert run["run_id"] == "r"
 
 
-def test_a_host_that_was_taken_over_and_returned_is_forgotten_with_the_lease():
-    known = {"web-0": {**reading("web-0", [], drained("E0", run="other")), "restore_result": {"state": "restored"}}}
-    orders, _pause = _run_run.return_leftovers(a_run(), known, run_settings(), NOW, NOW)
-    _after, calls, of_others = _round.record(a_run(), orders, None, known, 0, NOW)
-    assert (of_others, {tuple(call["forget"]) for call in calls}) == (True, {("web-0",)})
-
-
-def test_a_host_that_the_other_run_has_returned_meanwhile_is_not_left_drained():
-    """This run paused for the other one, and then found it in service."""
-    outcome = {"state": "stays drained", "wave": 1, "number_of_pass": 1}
-    run = a_run(outcomes={"web-0": outcome})
-    known = {"web-0": reading("web-0", [])}
-    orders, pause = _run_run.return_leftovers(run, known, run_settings(), NOW, NOW)
-    after, _calls, _of_others = _round.record({**run, "outcomes": {"web-0": outcome}}, orders, None, known, 0, NOW)
-    assert (pause, after["outcomes"]["web-0"]["state"]) == (0, "restored")
-
-
-def test_a_lease_that_was_lost_means_another_round():
-    run, _known, found = decided([reboot(0)], ["web-0"], answers())
-    assert _round.confirm_drain(run, found, answers(renewed=True), NOW)["round"]["drain"] == ["web-0"]
-    lost = _round.confirm_drain(run, found, answers(held=False), NOW)["round"]
-    assert (lost["drain"], lost["again"], lost["later"]) == ([], True, ["web-0"])
-
-
 def test_what_is_drained_by_this_run_is_marked_and_approved():
     run, (orders, held, calls) = ordered([reboot(0)], drained("E0"))
     order = orders["web-0"]
@@ -173,25 +137,6 @@ def test_a_journal_that_is_gone_is_drained_again_and_not_approved():
     _run, (orders, held, _calls) = ordered([reboot(0)], None)
     assert orders["web-0"]["approve_drained"] == []
     assert "is not drained by this run" in held["E0"]
-
-
-def test_an_approval_that_was_not_sent_has_another_turn_after_a_pause():
-    run, (orders, _held, _calls) = ordered([reboot(0)], drained("E0"))
-    _run, known, found = decided([reboot(0)], ["web-0"], answers())
-    failed = {"over": False, "unsent": ["E0"], "error": "too old", "refused_by_host": "age"}
-    known = {"web-0": {**reading("web-0", [reboot(0)], drained("E0")), "approve_result": failed}}
-    after, _calls, _of_others = _round.record(run, orders, found["round"], known, 1, NOW)
-    assert (after["outcomes"]["web-0"]["state"], after["slice"]) == ("stays drained", 1)
-    assert _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], run_settings(), NOW + 5)[0]
-    again, pause = _rounds.goes_on(after, found["round"], ["web-0"], ["web-0"], run_settings(), NOW + 1801)
-    assert (again, pause) == (False, 0)
-
-
-def test_hosts_that_one_event_names_stay_in_one_slice():
-    event = {**reboot(0), "resources": ["web-0", "web-2"]}
-    run = {**a_run(events=[event, reboot(1)]), "slice": 1}
-    assert _rounds.in_slices(run, HOSTS) == ["web-0", "web-2"]
-    assert _rounds.in_slices({**run, "slice": 0}, HOSTS) == list(HOSTS)
 
 
 PLACE = RecordsPlace("lb", "/records")
@@ -308,21 +253,6 @@ def test_where_somebody_may_have_come_between_all_is_read_again(told):
     assert (check["begun"], check["reads"]) == (True, ["web-0"])
 
 
-def test_a_lease_that_was_taken_long_before_the_wave_is_taken_anew():
-    _run, check = begun([reboot(0)], answers(), now=NOW + 20.0)
-    assert (check["begun"], check["reads"]) == (False, ["web-0"])
-    assert begun([reboot(0)], answers(), now=NOW + 19.9)[1]["begun"]
-
-
-@pytest.mark.parametrize("age", [5.0, -1.0])
-def test_what_was_not_read_just_now_is_read_again(age):
-    state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    state = _run_run.plan(state, known, run_settings(), INVENTORY, NOW + age)
-    assert state["first_wave"] is None or age < 0
-    assert _run_run.plan(state, known, run_settings(), INVENTORY, NOW + 4.9)["first_wave"]
-
-
 def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
     state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
     known = {host: reading(host, [reboot(0)]) for host in HOSTS}
@@ -352,13 +282,6 @@ def test_what_the_lock_hosts_know_already_they_are_not_told_again():
     assert _round.confirm_drain(run, found, {}, NOW)["round"]["drain"] == ["web-0"]
     again = _round.decide(run, known, run_settings(), INVENTORY, own, NOW)
     assert [call["lock_host"] for call in again["calls"]] == list(HOSTS)
-
-
-def test_without_the_early_lease_nothing_begins():
-    run, check = begun([reboot(0)], answers(held=False))
-    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    found = _round.decide(run, known, run_settings(), INVENTORY, answers(held=False), NOW, True)
-    assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
 
 
 def test_what_was_told_early_and_then_not_drained_is_taken_back():
@@ -820,11 +743,6 @@ def test_a_mark_in_a_note_counts_about_a_host_that_has_booted_since(seconds, eve
     found = _round.decide(a_run(events=[reboot(1), reboot(2)]), known, run_settings(), INVENTORY, told, NOW)
     assert [call["forget"] for call in found["calls"][:1]] == ([[]] if counts else [["web-1"]])
     assert found["round"]["drain"] == ["web-1"]
-
-
-@pytest.mark.parametrize("run", ["a", "z"])
-def test_whoever_has_left_the_note(run):
-    assert forgotten([{**note("web-1"), "run": run}]) == ["web-1"]
 
 
 def test_a_note_of_its_own_a_run_leaves_alone_and_looks_at_the_next():
