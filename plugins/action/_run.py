@@ -39,7 +39,7 @@ from ..plugin_utils._run.summary import run_summary
 from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
 from ..plugin_utils._steps.work import NO_EVENT
 
-DEEDS = (
+ACTIONS = (
     "begin",
     "plan",
     "check",
@@ -54,7 +54,7 @@ DEEDS = (
     "sum_up",
 )
 OPTIONS = dict(
-    do=dict(type="str", required=True, choices=DEEDS),
+    do=dict(type="str", required=True, choices=ACTIONS),
     state=dict(type="str"),
     round=dict(type="str"),
     hosts=dict(type="list", elements="str"),

@@ -238,11 +238,11 @@ class StepRunner:
 
     def _record(self, record):
         self._check_that_it_can_act("keep a record for another host")
-        return RecordFile(record["folder"], record["deed"], self.run_id, self.check_mode)
+        return RecordFile(record["folder"], record["action"], self.run_id, self.check_mode)
 
-    def _check_that_it_can_act(self, deed):
+    def _check_that_it_can_act(self, action):
         if not self.here.can_act:
-            raise StepError("A Windows host does not %s by itself" % deed)
+            raise StepError("A Windows host does not %s by itself" % action)
 
     def _host(self, arguments, timeout):
         self._check_that_it_can_act("do a step")

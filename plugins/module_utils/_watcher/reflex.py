@@ -78,7 +78,7 @@ class NotDone(Exception):
     """The text is for the record. It is tried again later."""
 
 
-class Deeds:
+class Actions:
     """`ours` is the name by which the journal knows the reflexes of this host."""
 
     def __init__(self, settings, ours, tell, run_is_there=lambda: False):
@@ -321,7 +321,7 @@ class Reflexes:
         self.say = say
         self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
         self.ours = owner_name(settings["name"])
-        self.deeds = Deeds(settings, self.ours, self.tell, lambda: _protocol.read_run_mark(self.mark).holds)
+        self.actions = Actions(settings, self.ours, self.tell, lambda: _protocol.read_run_mark(self.mark).holds)
         self.reader = reader
         memory = os.path.join(os.path.dirname(os.path.abspath(settings["journal"])), "reflex_memory.json")
         self.memory = KeptFile(memory, "memory of the reflexes", "drain_journal", JournalError)
@@ -367,14 +367,14 @@ class Reflexes:
         if sightings.note(document, vm_name, now):
             self._keep(sightings, gone)
         try:
-            journal = self.deeds.journal.read()
+            journal = self.actions.journal.read()
         except JournalError as error:
             self.say(str(error))
             return SECONDS_AFTER_FAILURE, False, gone
         gone = self._since_when_gone(journal, document, gone, sightings)
         run = _protocol.read_run_mark(self.mark, now)
         reflex = _decide.decide_reflex(document, vm_name, sightings, self.rules, now, self.settings["latest"], run)
-        deed = _decide.next_action(
+        action = _decide.next_action(
             _decide.Situation(
                 journal,
                 document,
@@ -386,38 +386,38 @@ class Reflexes:
                 now,
                 None if gone is None else _clock.seconds() - gone["seconds"],
                 _protocol.ended_for(self.mark, now),
-                bool(journal and AtWork(self.deeds.journal.path).left(journal.get("run_id"))),
+                bool(journal and AtWork(self.actions.journal.path).left(journal.get("run_id"))),
                 _decide.approvable_events(document, vm_name, self.rules, now),
             )
         )
-        if journal and (journal.get("run_id") == self.ours or deed.do == _decide.TAKE_BACK):
+        if journal and (journal.get("run_id") == self.ours or action.do == _decide.TAKE_BACK):
             # What can't be written down now is told with the next reading.
             with contextlib.suppress(JournalError):
-                self.deeds.tell_confirmed(journal, document, self.reader.read_at)
-        if self._tell_what_is_left(journal, reflex) and journal is None and deed.do == _decide.DRAIN:
+                self.actions.tell_confirmed(journal, document, self.reader.read_at)
+        if self._tell_what_is_left(journal, reflex) and journal is None and action.do == _decide.DRAIN:
             # Not even the first step can be done here.
             return SECONDS_BETWEEN_READINGS, False, gone
-        if deed.do == _decide.END:
+        if action.do == _decide.END:
             return 0, True, gone
-        if deed.do == _decide.WAIT:
-            soon = SECONDS_BETWEEN_READINGS if deed.look_again_in is None else deed.look_again_in
+        if action.do == _decide.WAIT:
+            soon = SECONDS_BETWEEN_READINGS if action.look_again_in is None else action.look_again_in
             return max(0.2, min(SECONDS_BETWEEN_READINGS, soon)), False, gone
         try:
-            self._do(deed, reflex, journal, document, vm_name)
+            self._do(action, reflex, journal, document, vm_name)
         except (NotDone, JournalError) as error:
             self.say(str(error))
             return SECONDS_AFTER_FAILURE, False, gone
         return 0, False, gone
 
-    def _do(self, deed, reflex, journal, document, vm_name):
-        if deed.do == _decide.DRAIN:
-            self.deeds.drain(deed.event, reflex, owner=(journal or {}).get("run_id"))
-        elif deed.do == _decide.APPROVE:
+    def _do(self, action, reflex, journal, document, vm_name):
+        if action.do == _decide.DRAIN:
+            self.actions.drain(action.event, reflex, owner=(journal or {}).get("run_id"))
+        elif action.do == _decide.APPROVE:
             endpoint, version = self.reader.transports[0].endpoint, self.reader.api_version
-            self.deeds.approve(deed.event, document, vm_name, endpoint, version)
+            self.actions.approve(action.event, document, vm_name, endpoint, version)
             self.approvals += 1
         else:
-            self.deeds.give_back(take_over=deed.do == _decide.TAKE_BACK)
+            self.actions.give_back(take_over=action.do == _decide.TAKE_BACK)
 
     def _since_when_gone(self, journal, document, gone, sightings):
         boot = _clock.boot_id()
@@ -520,7 +520,7 @@ def main(settings, reader, say, has_new_settings):
 def give_back(settings, reader, say):
     """Return the host to service whatever the document says: the watcher is going to be removed."""
     try:
-        Reflexes(settings, reader, say).deeds.give_back()
+        Reflexes(settings, reader, say).actions.give_back()
     except (BadRules, JournalError, NotDone) as error:
         say(str(error))
         return 1

@@ -93,7 +93,7 @@ def group_path(path: str, group: str) -> str:
 # One lock host may lie. Two runs that each got a majority share a lock host, and if that one lies, an honest one
 # refuses: so one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
 
-TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
+TAKE, RENEW, RELEASE, READ = ACTIONS = ("take", "renew", "release", "read")
 # Of who has nobody to ask.
 NOTHING = "nothing"
 

@@ -53,7 +53,9 @@ class Verdicts:
         return [t.cast(NoteData, note) for found in held for note in found.notes]
 
 
-def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()) -> Verdicts:
+def verdicts_of(
+    state: RunState, answers: LeaseAnswers, action: str, now: float, needed: Iterable[str] = ()
+) -> Verdicts:
     """A lock host is believed about the hosts of its own lease alone.
 
     Of `needed` leases this run has those that it was told it has: no answer at all is a no.
@@ -67,7 +69,7 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, n
                 lease,
                 state["lock_hosts"][lease],
                 answers.get(lease, {}),
-                deed,
+                action,
                 hosts=set(members.get(lease, ())),
                 now=now,
                 refused_before=state["refusals"].get(lease),

@@ -29,10 +29,10 @@ TASKS = ROOT / "playbooks" / "tasks"
 ONE = ["web-1"]
 
 
-def lease_tasks(deed, group="", seconds=90):
+def lease_tasks(action, group="", seconds=90):
     return {
-        "name": deed,
-        "ansible.builtin.include_tasks": str(TASKS / f"{deed}_lease.yml"),
+        "name": action,
+        "ansible.builtin.include_tasks": str(TASKS / f"{action}_lease.yml"),
         "vars": {"__lease_group": group, "__lease_seconds": seconds},
     }
 
@@ -123,11 +123,11 @@ def foreign(folder, seconds, group="", notes=(), lock_hosts=LOCK_HOSTS):
         path.write_text(json.dumps({"version": 2, "lease": lease, "notes": list(notes)}))
 
 
-def ask(deed, **options):
+def ask(action, **options):
     """One task for one lock host, as the run does it."""
-    name = options.pop("name", deed)
+    name = options.pop("name", action)
     path = options.pop("path", "{{ maintenance_lock_path }}")
-    return {"name": name, MODULE: {"do": deed, "run_id": "mine", "path": path, **options}, "run_once": True}
+    return {"name": name, MODULE: {"do": action, "run_id": "mine", "path": path, **options}, "run_once": True}
 
 
 @pytest.mark.rest
@@ -279,10 +279,10 @@ def test_a_lock_host_that_refuses_for_ever_is_outvoted_and_named(tmp_path, hosts
 
 @pytest.mark.waits
 @pytest.mark.parametrize(
-    "deed", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
+    "action", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
 )
-def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, deed):
-    hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{deed}"')
+def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, action):
+    hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{action}"')
     own = {"ansible_connection": "hanging"}
     hosts = make_hosts(tmp_path, web_1=own)
     tools = transports.play_keywords(tmp_path, "command")["environment"]["PATH"]
@@ -294,7 +294,7 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
     assert done.code == 0, done.output
     assert hanging.hangs
     assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
-    if deed != "release":
+    if action != "release":
         assert done.of(VERDICT, "web-1")["lost_lock_hosts"] == ["web-1"]
         assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
     assert [holders(tmp_path)[lock_host] for lock_host in ("web-2", "web-10")] == [None, None]

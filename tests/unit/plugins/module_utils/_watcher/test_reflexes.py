@@ -45,28 +45,28 @@ class Host:
 
     def __init__(self, folder, simulator, vm, steps=None, reflex=None, settings=None, **more):
         self.simulator, self.vm = simulator, vm
-        self.deeds = folder / "deeds"
+        self.actions = folder / "actions"
         given = {"reflex": reflex or ALL, "steps": steps or [self.step(1, "a"), self.step(2, "b")], **more}
         self.watcher = Watcher(folder, simulator.endpoint(vm), name=vm, reflex=given, **(settings or {}))
 
     def step(self, number, word, drain=None):
         line = 'echo "$2" >>"$1"'
-        words = {half: ["sh", "-c", line, "sh", str(self.deeds), f"{half} {word}"] for half in ("drain", "restore")}
+        words = {half: ["sh", "-c", line, "sh", str(self.actions), f"{half} {word}"] for half in ("drain", "restore")}
         return {"number": number, "kind": "command", "arguments": {**words, **(drain or {})}}
 
     def gated_step(self, number, word):
         """Its drain begins with a file `begun`, and ends when there is a file `gate`."""
         line = 'touch "$1.begun"; while [ ! -e "$1.gate" ]; do sleep 0.05; done; echo "$2" >>"$1"'
-        return self.step(number, word, {"drain": ["sh", "-c", line, "sh", str(self.deeds), f"drain {word}"]})
+        return self.step(number, word, {"drain": ["sh", "-c", line, "sh", str(self.actions), f"drain {word}"]})
 
     def wait_for_the_gate(self):
-        wait_until(self.deeds.with_name("deeds.begun").exists, self.watcher.errors)
+        wait_until(self.actions.with_name("actions.begun").exists, self.watcher.errors)
 
     def open_the_gate(self):
-        self.deeds.with_name("deeds.gate").touch()
+        self.actions.with_name("actions.gate").touch()
 
     def done(self):
-        return self.deeds.read_text().splitlines() if self.deeds.exists() else []
+        return self.actions.read_text().splitlines() if self.actions.exists() else []
 
     def journal(self):
         try:
@@ -100,7 +100,7 @@ class Host:
 def probe(tmp_path, simulator):
     """What makes the steps of the host of the test, before that is started."""
     made = Host(tmp_path / "x", simulator, "web-0")
-    made.deeds = tmp_path / "web-0" / "deeds"
+    made.actions = tmp_path / "web-0" / "actions"
     return made
 
 
@@ -227,9 +227,9 @@ def test_it_stops_before_what_others_must_do_and_says_so(simulator, host, probe)
 
 
 def test_what_of_the_event_is_filled_in_is_a_word_of_its_own(simulator, host, tmp_path):
-    deeds = tmp_path / "web-0" / "deeds"
+    actions = tmp_path / "web-0" / "actions"
     kind = MARK % "type"
-    words = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds), kind]
+    words = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(actions), kind]
     web = host(steps=[{"number": 1, "kind": "command", "arguments": {"drain": words}}], reflex=[{"action": "drain"}])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     wait_until(web.done)
