@@ -218,8 +218,8 @@ class ActionModule(ActionBase):
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
-        gone = set(_run.vanished(self.state))
-        self.hosts = [host for host in self.hosts if host not in gone]
+        taken_away = set(_run.hosts_taken_away(self.state))
+        self.hosts = [host for host in self.hosts if host not in taken_away]
         self.state = _run.plan(self.state, self._variables(READ), self.run_settings, self._inventory(), self.now)
         made = self.state["plan"]
         return self._told(

@@ -45,7 +45,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 results:
-  description: The outcome of each action that was reached. One that was not done has a C(problem), and what was C(said).
+  description: The outcome of each action that was reached. One not done has a C(problem), and what was C(said).
   type: list
   elements: dict
   returned: success

@@ -37,7 +37,7 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
     candidates = [(event, rule) for event, rule in _ruled(events, vm_name, rules) if rule.action != "tell"]
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
-    # What vanishes anyway takes nothing away from the others.
+    # An event that takes its own VM away takes nothing from the others.
     candidates.sort(key=lambda one: (one[0]["type"] not in TYPES_THAT_TAKE_AWAY, one[0]["not_before"] or ""))
     waits = []
     for event, rule in candidates:
@@ -159,7 +159,7 @@ def _id_of(event):
     return canonical_id(str(event.get("id", "")))
 
 
-# What a journal has for a while after its VM was to vanish, or after a run that never came back.
+# What a journal has for a while after its VM was to be taken away, or after a run that never came back.
 SECONDS_GONE = 5 * 60
 # A marked approval that shows no effect for so long is sent again.
 SECONDS_TO_START = 60
@@ -237,8 +237,8 @@ def shown_events(journal, document):
 
 
 def _when_it_is_over(it):
-    vanishes = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
-    if vanishes and it.journal.get("boot_id") == it.boot and (it.gone_for or 0) < SECONDS_GONE:
+    takes_away = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
+    if takes_away and it.journal.get("boot_id") == it.boot and (it.gone_for or 0) < SECONDS_GONE:
         return Action(WAIT, None, SECONDS_GONE - (it.gone_for or 0))
     return Action(RETURN, None, None)
 

@@ -154,7 +154,7 @@ class Actions:
         if kept is not None:
             return kept, begun_with
         self.tell("steps have changed", list=digest, list_before=begun_with)
-        self.give_back(take_over=True)
+        self.return_to_service(take_over=True)
         return self.settings["steps"], digest
 
     def _give_way(self, event):
@@ -171,7 +171,7 @@ class Actions:
             for details in confirmed:
                 self.tell(CONFIRMED, **details)
 
-    def give_back(self, take_over=False):
+    def return_to_service(self, take_over=False):
         """Undo, last first, what the journal says was done here. What was done elsewhere is left for a run."""
         before = self.journal.read()
         if before is None:
@@ -417,7 +417,7 @@ class Reflexes:
             self.actions.approve(action.event, document, vm_name, endpoint, version)
             self.approvals += 1
         else:
-            self.actions.give_back(take_over=action.do == _decide.TAKE_BACK)
+            self.actions.return_to_service(take_over=action.do == _decide.TAKE_BACK)
 
     def _since_when_gone(self, journal, document, gone, sightings):
         boot = _clock.boot_id()
@@ -517,10 +517,10 @@ def main(settings, reader, say, has_new_settings):
         return 1
 
 
-def give_back(settings, reader, say):
+def return_to_service(settings, reader, say):
     """Return the host to service whatever the document says: the watcher is going to be removed."""
     try:
-        Reflexes(settings, reader, say).actions.give_back()
+        Reflexes(settings, reader, say).actions.return_to_service()
     except (BadRules, JournalError, NotDone) as error:
         say(str(error))
         return 1

@@ -193,7 +193,7 @@ def order(
         one["marks"] = [mark_of(by_id[event], now) for event in sent]
         one["fence"] = fence = fence_for(variables[host], sent, run_settings)
         fence["may_start"] = may_start
-        # Who is brought back although his event is still there must have been read just now.
+        # A host that returns to service although its event is still shown must have been read just now.
         one["restore_fence"] = fence if host in found["back"] else owner_only(fence)
     notes = approval_notes(
         [by_id[mark["event"]] for one in orders.values() for mark in one["marks"]], state["run_id"], now

@@ -249,14 +249,14 @@ def for_the_plays(state: RunState, run_settings: RunSettings) -> dict[str, t.Any
         # Whatever stopped the run: a host whose event is gone belongs back in service.
         "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
         "to_read": state["to_read"],
-        "vanished": vanished(state),
+        "taken_away": hosts_taken_away(state),
         # What hosts have said before, they have said in this run.
         "has_read": bool(state["plan"]),
     }
 
 
-def vanished(state: RunState) -> list[str]:
-    """What was handed over to Azure to be taken away is nobody's business any more."""
+def hosts_taken_away(state: RunState) -> list[str]:
+    """Return the hosts that were handed over to Azure, which takes them away: the run ignores them."""
     return [host for host, outcome in state["outcomes"].items() if outcome["state"] == "vanished"]
 
 
@@ -379,7 +379,7 @@ def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
     """
     group_of = grouping_of(state["kept"]).group_of
     groups = {group_of[host] for host in batch if host in group_of}
-    seen_off = {*batch, *vanished(state)}
+    seen_off = {*batch, *hosts_taken_away(state)}
     return [
         host
         for host, known in state["kept"].items()

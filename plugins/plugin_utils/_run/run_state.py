@@ -114,7 +114,7 @@ class Order(t.TypedDict):
     wait: list[str]
     refused: list[Refusal]
     blocked: dict[str, list[str]]
-    vanishes: bool
+    taken_away: bool
     acts: bool
     restore: bool
     stays: bool

@@ -362,7 +362,7 @@ def _mark(mark: Mapping[str, t.Any], now: float) -> Mark:
         hosts=tuple(mark["hosts"]),
         at=min(now, float(mark["at"])),
         takes_down=bool(mark.get("takes_down", True)),
-        vanishing=bool(mark.get("vanishing", False)),
+        takes_away=bool(mark.get("vanishing", False)),
     )
 
 

@@ -42,7 +42,7 @@ class WorldHost:
         self.journal = None
         self.serves = True
         self.up = True
-        self.vanished = False
+        self.is_away = False
         # It takes commands and never answers.
         self.hangs = False
         self.boot = 0

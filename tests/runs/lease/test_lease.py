@@ -37,7 +37,7 @@ def lease_tasks(action, group="", seconds=90):
     }
 
 
-TAKE, RENEW, GIVE_BACK = lease_tasks("take"), lease_tasks("renew"), lease_tasks("release")
+TAKE, RENEW, RELEASE = lease_tasks("take"), lease_tasks("renew"), lease_tasks("release")
 
 
 def play(*arguments, **more):
@@ -131,10 +131,10 @@ def ask(action, **options):
 
 
 @pytest.mark.rest
-def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
+def test_take_renew_release_also_outside_the_limit(tmp_path, hosts):
     looked = tmp_path / "looked"
     copy = {"name": "Look", "ansible.builtin.command": f"cp -r {tmp_path / 'web-10'} {looked}"}
-    done = play(tmp_path, hosts, TAKE, copy, RENEW, GIVE_BACK, arguments=("--limit", "web-11", *extra(run_id="mine")))
+    done = play(tmp_path, hosts, TAKE, copy, RENEW, RELEASE, arguments=("--limit", "web-11", *extra(run_id="mine")))
     assert done.code == 0, done.output
     lease = json.loads((looked / "run.lock").read_text())["lease"]
     assert (lease["run_id"], lease["seconds"]) == ("mine", 90)
@@ -173,12 +173,12 @@ def test_two_at_once_then_a_kill_and_a_takeover(tmp_path, hosts):
 
 @pytest.mark.rest
 def test_the_second_waits_for_the_first(tmp_path, hosts):
-    first = start(tmp_path, hosts, "first", TAKE, work(tmp_path), RENEW, GIVE_BACK)
+    first = start(tmp_path, hosts, "first", TAKE, work(tmp_path), RENEW, RELEASE)
     wait_until(lambda: set(holders(tmp_path).values()) == {"first"})
     second = start(tmp_path, hosts, "second", TAKE, lock_wait=100)
     log = tmp_path / "second" / "log"
     wait_until(lambda: "Wait for run first of " in log.read_text())
-    # It would be content with two lock hosts, and might ask while the first gives back the third one.
+    # It would be content with two lock hosts, and might ask while the first releases the third one.
     second.send_signal(signal.SIGSTOP)
     assert set(holders(tmp_path).values()) == {"first"}
     (tmp_path / "stop").touch()
@@ -211,7 +211,7 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
 
 def test_one_lock_host_may_be_away(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
-    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"))
+    done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine"))
     assert done.code == 0, done.output
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
     assert done.of("See whether a majority gave it")["lost_lock_hosts"] == ["web-1"]
@@ -290,7 +290,7 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
         "ANSIBLE_CONNECTION_PLUGINS": str(hanging.folder),
         "PATH": os.pathsep.join([tools, str(Path(sys.executable).parent)]),
     }
-    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"), **settings)
+    done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine"), **settings)
     assert done.code == 0, done.output
     assert hanging.hangs
     assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
@@ -312,7 +312,7 @@ def test_a_run_whose_lease_is_gone_stops(tmp_path, hosts):
 @pytest.mark.rest
 def test_check_mode_takes_nothing_and_tells(tmp_path, hosts):
     check = ("--check", *extra(run_id="mine", lock_wait=60, lock_hosts=ONE))
-    free = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=check)
+    free = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=check)
     assert free.code == 0, free.output
     assert "The lease could be taken." in free.output
     assert not (tmp_path / "web-1").exists()

@@ -168,7 +168,7 @@ def test_what_has_no_date_that_is_understood_waits_its_turn(others):
 
 
 @pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
-def test_what_vanishes_waits_for_nobody(kind):
+def test_what_is_taken_away_waits_for_nobody(kind):
     both = document(7, event("E0", "h0", kind=kind), event("E1", "h1", status="Started"))
     assert decision(both, run=RunMark(True, True)).event["id"] == "E0"
 

@@ -197,7 +197,7 @@ def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_
     assert simulator.event("B1")["status"] == "Scheduled"
 
 
-def test_what_vanishes_is_drained_at_once_and_not_brought_back_in_the_same_boot(simulator, host):
+def test_what_is_taken_away_is_drained_at_once_and_not_returned_in_the_same_boot(simulator, host):
     web = host(reflex=[{"type": "Preempt", "action": "drain"}])
     web.leave_a_mark(90)
     simulator.add_event(id="B1", type="Reboot", resources=["web-1"], notice=900)

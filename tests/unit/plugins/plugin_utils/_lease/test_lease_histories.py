@@ -153,7 +153,7 @@ class Histories(RuleBasedStateMachine):
             self.has_heard_all(asking)
 
     @rule(run=st.sampled_from(RUNS), forget=st.sampled_from(["", "", "a"]))
-    def a_run_gives_back(self, run, forget):
+    def a_run_releases(self, run, forget):
         giver = self.runs[run]
         if giver.action:
             return
