@@ -268,7 +268,7 @@ class ActionModule(ActionBase):
         return self._round_told(_round.confirm_drain(self.state, decision, self._answers(), self.now))
 
     def _take_up_round(self) -> None:
-        """What has changed since the state was written down; whoever was lost in between belongs to it as well."""
+        """Take in what has changed since the state was written, hosts that became unreachable included."""
         self.state["notes"], self.state["refusals"] = self.round["notes"], self.round["refusals"]
         self.hosts = self.round["batch"]
 

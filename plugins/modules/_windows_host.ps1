@@ -117,7 +117,7 @@ function Get-Me {
 }
 
 function Get-Doubt([string]$path) {
-    # A link, or what somebody else could have made, is not believed.
+    # A link, or what somebody else could have made, is not trusted.
     $item = Get-Item -LiteralPath $path -Force
     if ($item.Attributes -band [System.IO.FileAttributes]::ReparsePoint) { return "$path is a link, which is not followed" }
     if ($onWindows) {
@@ -130,7 +130,7 @@ function Get-Doubt([string]$path) {
 }
 
 function Set-Owner([string]$path) {
-    # The run of another administrator believes what belongs to all of them.
+    # The run of another administrator trusts what belongs to all of them.
     if (-not $onWindows -or (Get-Owner $path) -eq $administrators) { return }
     $null = & icacls.exe $path /setowner "*$administrators" 2>&1
     if ($LASTEXITCODE -ne 0) { throw "icacls ended with $LASTEXITCODE for the owner of $path" }

@@ -151,7 +151,7 @@ class StepRunner:
         return self._told(result, data, step, "done")
 
     def _restore(self, step, timeout, finished, final):
-        # From here on it no longer counts as done: who goes on after us must not believe that it is.
+        # From here on it no longer counts as done: who goes on after us must not trust that it is.
         self.record([dict(step, status="started")], finished, "undone")
         result = self._do("restore", step, timeout)
         data = self.record([dict(step, status="undone")])
@@ -207,7 +207,7 @@ class StepRunner:
         return data
 
     def tell(self, what, data, **details):
-        """A line in the record of this host."""
+        """Write an audit entry on this host."""
         if data and not self.check_mode:
             _audit.tell(self.audit, what, events=[event.get("id") for event in data["events"]], **details)
 

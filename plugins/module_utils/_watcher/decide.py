@@ -18,7 +18,7 @@ from .._azure.rules import first_match
 # that name different VMs the first alone may be acted on.
 
 ACTIONS = ("tell", "drain", "drain_and_approve")
-# An event that is gone may have left its host on its way back, for so long.
+# For this many seconds after an event is over, its host may still be on its way back.
 SECONDS_TO_COME_BACK = 30
 
 # `event` is the one to drain for, or None. `late`: although another one comes first, so that it is never approved.
@@ -160,7 +160,7 @@ def _id_of(event):
 
 
 # What a journal has for a while after its VM was to be taken away, or after a run that never came back.
-SECONDS_GONE = 5 * 60
+SECONDS_OVER = 5 * 60
 # A marked approval that shows no effect for so long is sent again.
 SECONDS_TO_START = 60
 
@@ -169,13 +169,13 @@ Action = collections.namedtuple("Action", "do event look_again_in")
 
 
 class Situation:
-    """`ours` is by whom our journals are; `gone_for` seconds since the journal's last event was seen, or None.
+    """`ours` is by whom our journals are; `over_for` seconds since the journal's last event was seen, or None.
 
     `approvable` are the ids of the events that the rules of today have approved.
     """
 
     def __init__(
-        self, journal, document, vm_name, reflex, run, ours, boot, now, gone_for, mark_ended_for, worked_on, approvable
+        self, journal, document, vm_name, reflex, run, ours, boot, now, over_for, mark_ended_for, worked_on, approvable
     ):
         self.journal = journal
         self.document = document
@@ -185,7 +185,7 @@ class Situation:
         self.ours = ours
         self.boot = boot
         self.now = now
-        self.gone_for = gone_for
+        self.over_for = over_for
         self.mark_ended_for = mark_ended_for
         self.worked_on = worked_on
         self.approvable = approvable
@@ -238,8 +238,8 @@ def shown_events(journal, document):
 
 def _when_it_is_over(it):
     takes_away = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
-    if takes_away and it.journal.get("boot_id") == it.boot and (it.gone_for or 0) < SECONDS_GONE:
-        return Action(WAIT, None, SECONDS_GONE - (it.gone_for or 0))
+    if takes_away and it.journal.get("boot_id") == it.boot and (it.over_for or 0) < SECONDS_OVER:
+        return Action(WAIT, None, SECONDS_OVER - (it.over_for or 0))
     return Action(RETURN, None, None)
 
 
@@ -252,9 +252,9 @@ def _with_a_runs_journal(it, shown, leaves_for):
     if it.journal["state"] == "marked" or shown or not _was_ours(it.journal):
         return Action(WAIT, None, None)
     # The mark does not outlive a reboot.
-    since = (it.gone_for or 0) if it.mark_ended_for is None else it.mark_ended_for
-    if since < SECONDS_GONE:
-        return Action(WAIT, None, SECONDS_GONE - since)
+    since = (it.over_for or 0) if it.mark_ended_for is None else it.mark_ended_for
+    if since < SECONDS_OVER:
+        return Action(WAIT, None, SECONDS_OVER - since)
     return Action(DRAIN, it.reflex.event, None) if it.reflex.event else Action(TAKE_BACK, None, None)
 
 
@@ -302,7 +302,7 @@ class Sightings:
         # Event id -> [the reading that it came with, whether that was the very next document, its date then,
         # whether it names other VMs].
         self.seen = kept.get("seen", {})
-        # When an event of other VMs went, or may have gone without being seen here.
+        # When an event of other VMs ended, or may have ended unseen.
         self.others_gone_at = kept.get("others_gone_at")
 
     def data(self):

@@ -112,7 +112,7 @@ class Actions:
                 why = "; ".join(data["left"] or ["there is none"])
                 raise NotDone("no step can be done by this host itself: %s" % why)
             if any(step["number"] not in _done_in(data) for step in mine):
-                # Whoever goes on after us must not believe that it is.
+                # Whoever goes on after us must not trust that it is.
                 data.update(state="draining", drained_at=None)
             data["steps_digest"] = digest
             for key in ("returned", "own_steps_done"):
@@ -299,7 +299,7 @@ def _done_in(journal):
     return [step["number"] for step in journal["steps"] if step["status"] == "done"]
 
 
-# It believes nothing that the watcher says: it reads the service itself. The watcher's word is only when.
+# It trusts nothing from the watcher: it reads the service itself. The watcher's word is only when.
 
 # Without news the service is read so often while there is something to wait for.
 SECONDS_BETWEEN_READINGS = 10
@@ -339,7 +339,7 @@ class Reflexes:
             if not is_alone:
                 return 0
             kept = self._kept()
-            sightings, gone = Sightings(kept.get("sightings")), kept.get("gone")
+            sightings, over_since = Sightings(kept.get("sightings")), kept.get("gone")
             self.approvals = kept["approvals"] if kept else 0
             while True:
                 heeds_news = self._take_trigger()
@@ -349,7 +349,7 @@ class Reflexes:
                 if self.has_new_settings():
                     return AGAIN
                 if self.reader.problem is None and self.reader.knows_who():
-                    pause, is_over, gone = self._act(sightings, gone)
+                    pause, is_over, over_since = self._act(sightings, over_since)
                 else:
                     pause = 1
                 if is_over and not os.path.lexists(self.trigger):
@@ -360,18 +360,18 @@ class Reflexes:
                 elif not is_over:
                     self._wait(pause)
 
-    def _act(self, sightings, gone):
-        """Seconds until the next look, whether there is nothing left to do, and since when events are gone."""
+    def _act(self, sightings, over_since):
+        """Seconds until the next look, whether there is nothing left to do, and since when events are over."""
         document, now = self.reader.document, time.time()
         vm_name = self.reader.vm_name or self.reader.identity["vm_name"]
         if sightings.note(document, vm_name, now):
-            self._keep(sightings, gone)
+            self._keep(sightings, over_since)
         try:
             journal = self.actions.journal.read()
         except JournalError as error:
             self.say(str(error))
-            return SECONDS_AFTER_FAILURE, False, gone
-        gone = self._since_when_gone(journal, document, gone, sightings)
+            return SECONDS_AFTER_FAILURE, False, over_since
+        over_since = self._since_when_over(journal, document, over_since, sightings)
         run = _protocol.read_run_mark(self.mark, now)
         reflex = _decide.decide_reflex(document, vm_name, sightings, self.rules, now, self.settings["latest"], run)
         action = _decide.next_action(
@@ -384,7 +384,7 @@ class Reflexes:
                 self.ours,
                 _clock.boot_id(),
                 now,
-                None if gone is None else _clock.seconds() - gone["seconds"],
+                None if over_since is None else _clock.seconds() - over_since["seconds"],
                 _protocol.ended_for(self.mark, now),
                 bool(journal and AtWork(self.actions.journal.path).left(journal.get("run_id"))),
                 _decide.approvable_events(document, vm_name, self.rules, now),
@@ -396,18 +396,18 @@ class Reflexes:
                 self.actions.tell_confirmed(journal, document, self.reader.read_at)
         if self._tell_what_is_left(journal, reflex) and journal is None and action.do == _decide.DRAIN:
             # Not even the first step can be done here.
-            return SECONDS_BETWEEN_READINGS, False, gone
+            return SECONDS_BETWEEN_READINGS, False, over_since
         if action.do == _decide.END:
-            return 0, True, gone
+            return 0, True, over_since
         if action.do == _decide.WAIT:
             soon = SECONDS_BETWEEN_READINGS if action.look_again_in is None else action.look_again_in
-            return max(0.2, min(SECONDS_BETWEEN_READINGS, soon)), False, gone
+            return max(0.2, min(SECONDS_BETWEEN_READINGS, soon)), False, over_since
         try:
             self._do(action, reflex, journal, document, vm_name)
         except (NotDone, JournalError) as error:
             self.say(str(error))
-            return SECONDS_AFTER_FAILURE, False, gone
-        return 0, False, gone
+            return SECONDS_AFTER_FAILURE, False, over_since
+        return 0, False, over_since
 
     def _do(self, action, reflex, journal, document, vm_name):
         if action.do == _decide.DRAIN:
@@ -419,15 +419,15 @@ class Reflexes:
         else:
             self.actions.return_to_service(take_over=action.do == _decide.TAKE_BACK)
 
-    def _since_when_gone(self, journal, document, gone, sightings):
+    def _since_when_over(self, journal, document, over_since, sightings):
         boot = _clock.boot_id()
         if journal is None or _decide.shown_events(journal, document):
             fresh = None
-        elif gone is not None and gone.get("boot_id") == boot:
-            return gone
+        elif over_since is not None and over_since.get("boot_id") == boot:
+            return over_since
         else:
             fresh = {"boot_id": boot, "seconds": _clock.seconds()}
-        if fresh != gone:
+        if fresh != over_since:
             self._keep(sightings, fresh)
         return fresh
 
@@ -472,20 +472,20 @@ class Reflexes:
         self._next_reading = time.monotonic() + SHORTEST_INTERVAL
 
     def _kept(self):
-        """What was kept, as far as it can be believed. Without it nothing is known of what came first."""
+        """What was kept, as far as it can be trusted. Without it nothing is known of what came first."""
         try:
             data = json.loads((self.memory.read() or b"{}").decode("utf-8"))
         except (ValueError, RecursionError, JournalError):
             return {}
         data = data if isinstance(data, dict) else {}
-        gone, approvals = data.get("gone"), data.get("approvals")
-        if not isinstance(gone, dict) or not isinstance(gone.get("seconds"), (int, float)):
+        over_since, approvals = data.get("gone"), data.get("approvals")
+        if not isinstance(over_since, dict) or not isinstance(over_since.get("seconds"), (int, float)):
             data["gone"] = None
         data["approvals"] = approvals if isinstance(approvals, int) and approvals >= 0 else 0
         return data
 
-    def _keep(self, sightings, gone):
-        self.memory.write({"sightings": sightings.data(), "gone": gone, "approvals": self.approvals})
+    def _keep(self, sightings, over_since):
+        self.memory.write({"sightings": sightings.data(), "gone": over_since, "approvals": self.approvals})
 
 
 @contextlib.contextmanager

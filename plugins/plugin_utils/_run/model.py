@@ -131,7 +131,7 @@ class Host:
     # By the controller's clock; None where it is not known.
     booted_at: float | None = None
     journal: Journal | None = None
-    # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
+    # Why it is not trusted (two hosts claim one VM): it covers nothing, what is drained there is still returned.
     refused: str = ""
     # Why this run can't return it to service.
     stuck: str = ""
@@ -176,7 +176,7 @@ class Run:
 
 
 # What a run may be told to do with hosts of a group.
-FINISH = "finish"  # wait for an event that is under way; return to service when it is gone
+FINISH = "finish"  # wait for an event that is under way; return to service when it is over
 RETURN = "return"  # return to service now
 ROUND = "round"  # drain, or check what is drained; then approve the one event `approve`
 DRAIN = "drain"  # drain, and approve nothing

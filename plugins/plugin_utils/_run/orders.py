@@ -50,9 +50,9 @@ def wave_orders(
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
-    `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
-    not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those that
-    are returned to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
+    `drains` has each host's drain state; a host that is not in it is unreachable. `later`: hosts of the batch whose turn
+    has not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those
+    that return to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
     `no_time`: events so near that whoever is returned to service would not be drained again in time.
     """
     orders: dict[str, Order] = {host: empty_order(drains.get(host, "lost")) for host in batch}
@@ -63,12 +63,12 @@ def wave_orders(
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
-        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
+        # What could not be drained in time stays as it is, its neighbours too, until the event is over.
         # So do, when it is near, those of a host that can't be read.
         states = {orders[host]["drain"] for host in hosts}
-        beside_one_lost = event["action"] == "drain" and event["id"] in no_time and "lost" in states
+        beside_one_unreachable = event["action"] == "drain" and event["id"] in no_time and "lost" in states
         for host in hosts:
-            too_late = "late" in states or (beside_one_lost and orders[host]["drain"] != "lost")
+            too_late = "late" in states or (beside_one_unreachable and orders[host]["drain"] != "lost")
             _give(orders[host], event, blocked, too_late, event["id"] in put_off)
     waiting = {host for event in events if event["id"] in put_off for host in event["hosts"]}
     for host, order in orders.items():

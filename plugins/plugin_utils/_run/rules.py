@@ -227,7 +227,7 @@ class _Decision:
         return found
 
     def _unread(self) -> list[Move]:
-        """What is down and can't be read is waited for: only a good reading tells that its event is gone."""
+        """What is down and can't be read is waited for: only a good reading shows that its event is over."""
         awaited = (self.state.down | self.state.marked_hosts) & self.run.may_act_on
         return [
             self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
@@ -414,7 +414,7 @@ def _not_drained(state: GroupState, event: Event) -> _Obstacle | None:
 
 
 def _one_before(state: GroupState, event: Event) -> _Obstacle | None:
-    """Rule 3 (6): of the events that share a host the next is approved when the one before is gone."""
+    """Rule 3 (6): of the events that share a host the next is approved when the one before is over."""
     for name in event.hosts:
         for other in state.by_host.get(name, ()):
             if other.id != event.id and _must_be_gone(state, other, event):

@@ -204,7 +204,7 @@ class RunState(t.TypedDict):
     # What was last seen of each host.
     kept: dict[str, Kept]
     # Declared groups and events that a host of theirs has shown and does not show any more.
-    gone: list[list[str]]
+    not_shown: list[list[str]]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]

@@ -217,7 +217,7 @@ class StepOrders:
         return order
 
     def _said_of_the_run(self) -> dict[str, t.Any]:
-        """What the host itself says of the run, to others and in its record."""
+        """What the host itself says of the run, to others and in its audit file."""
         return {
             "fenced": self.plan.get("fenced", False),
             "audit": self.plan.get("audit"),

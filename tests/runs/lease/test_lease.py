@@ -214,7 +214,7 @@ def test_one_lock_host_may_be_away(tmp_path):
     done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine"))
     assert done.code == 0, done.output
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
-    assert done.of("See whether a majority gave it")["lost_lock_hosts"] == ["web-1"]
+    assert done.of("See whether a majority gave it")["unread_lock_hosts"] == ["web-1"]
 
 
 def test_two_lock_hosts_may_not_and_are_named(tmp_path):
@@ -235,7 +235,7 @@ def test_a_lock_host_that_lies_counts_as_lost(tmp_path):
     assert done.code == 0, done.output
     assert liar.told()
     found = done.of("See whether a majority gave it")
-    assert (found["held"], found["lost_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
+    assert (found["held"], found["unread_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
 
 
@@ -295,7 +295,7 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
     assert hanging.hangs
     assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
     if action != "release":
-        assert done.of(VERDICT, "web-1")["lost_lock_hosts"] == ["web-1"]
+        assert done.of(VERDICT, "web-1")["unread_lock_hosts"] == ["web-1"]
         assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
     assert [holders(tmp_path)[lock_host] for lock_host in ("web-2", "web-10")] == [None, None]
 

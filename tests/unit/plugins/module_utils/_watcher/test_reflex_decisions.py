@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     MARK,
     NO_RUN,
     RETURN,
-    SECONDS_GONE,
+    SECONDS_OVER,
     SECONDS_TO_COME_BACK,
     TAKE_BACK,
     TELL,
@@ -399,7 +399,7 @@ OURS, BOOT = "watcher of h0", "this boot"
 RULES = [{"type": ["Preempt", "Terminate"], "action": "drain", "past_others": True}, {"action": "drain_and_approve"}]
 LEFT = ["step 2 (load_balancer) is done on lb1"]
 HOLDS = RunMark(True, True)
-LONG = SECONDS_GONE + 1
+LONG = SECONDS_OVER + 1
 
 
 def shown_event(event_id="E0", kind="Reboot", due=9000, names=("h0",), **more):

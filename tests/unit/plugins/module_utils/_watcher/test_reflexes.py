@@ -27,7 +27,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.childre
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
     MARK,
-    SECONDS_GONE,
+    SECONDS_OVER,
     digest_of_steps,
 )
 from helpers.simulator_process import Simulator
@@ -332,7 +332,7 @@ def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_p
     web.leave_a_mark(-200)
     web.watcher.let_reflexes_look()
     assert web.done() == []
-    web.leave_a_mark(-SECONDS_GONE - 1)
+    web.leave_a_mark(-SECONDS_OVER - 1)
     web.watcher.let_reflexes_look()
     status = web.watcher.wait_for(lambda status: status["watcher"]["left_for_a_run"])
     assert status["watcher"]["left_for_a_run"] == ["step 2 (load_balancer) is to be undone"]

@@ -717,7 +717,7 @@ def test_what_a_document_no_longer_shows_holds_nobody_back():
     # In the next round, too: who is not read again still says what it has said.
     order = {"web-1": {**_orders.left_as_it_is()}}
     state, _calls, _others = _round.record(state, order, decided_round(state, later), later, 1, NOW + 6)
-    assert state["gone"] == [["", "E0"]]
+    assert state["not_shown"] == [["", "E0"]]
     assert decided_round(state, later)["drain"] == ["web-1"]
 
 
