@@ -117,11 +117,11 @@ class RunFleet:
         """A run in the background, with a log of its own."""
         return StartedRun(self, name, arguments)
 
-    def run_and_when(self, condition: Any, deed: Any, *arguments: str) -> ansible_run.Run:
+    def run_and_when(self, condition: Any, action: Any, *arguments: str) -> ansible_run.Run:
         """A whole run, in which something happens as soon as the condition holds."""
         with self.start("whole", *arguments) as run:
             run.wait_for(condition)
-            deed()
+            action()
             return run.result()
 
     def run_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 300) -> None:

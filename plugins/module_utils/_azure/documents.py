@@ -18,7 +18,7 @@ _ISO_TIME = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$",
     re.IGNORECASE,
 )
-# The weekday is not believed: Microsoft's own samples have wrong ones.
+# The weekday is not trusted: Microsoft's own samples have wrong ones.
 _HTTP_TIME = re.compile(r"(?:[A-Za-z]+, *)?(\d\d?) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

@@ -140,7 +140,7 @@ class KeptFile:
                 " Use the same become user as before" % (self.name, self.path, status.st_uid, os.geteuid())
             )
         if status.st_mode & 0o022:
-            raise self.error("The %s %s can be written by others, so it is not believed" % (self.name, self.path))
+            raise self.error("The %s %s can be written by others, so it is not trusted" % (self.name, self.path))
 
     def _flush_folder(self):
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)

@@ -146,10 +146,10 @@ class Machine:
     def left(self):
         return max(0.0, self._end - self._clock())
 
-    def change(self, sentence, deed, *arguments):
+    def change(self, sentence, action, *arguments):
         """Tell what is changed, and change it unless this is check mode."""
         self.done.append(sentence)
-        return None if self.check_mode else deed(*arguments)
+        return None if self.check_mode else action(*arguments)
 
     def run(self, command):
         """Exit code and output of a command, a list of words or a line that is split like a shell does; no shell."""

@@ -262,10 +262,10 @@ class Watch:
         self._try("The status could not be written", lambda: self._keep_up_to_date(is_new, condition))
         self._try("Notices could not be sent", lambda: self.notices.go_on(is_new))
 
-    def _try(self, complaint, deed):
+    def _try(self, complaint, action):
         """A full disk or a table of processes that is full pass. It is said once, and not with each try."""
         try:
-            deed()
+            action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
             if complaint not in self._failed:
                 self._failed.add(complaint)

@@ -121,7 +121,7 @@ KnownVms: t.TypeAlias = Mapping[str, Sequence[str | None]]
 
 
 class Claim(t.NamedTuple):
-    """Hosts that are not believed to be the VM that they claim to be."""
+    """Hosts that are not trusted to be the VM that they claim to be."""
 
     # The name in the form in which names are compared.
     vm_name: str
@@ -563,7 +563,7 @@ class SeenEvent:
             self.event = merged(self._accounts.values())
         self.due = NOW if self.started else moment(self.event.get("not_before"))
 
-    def believe_only_who_shows_it(self) -> list[str]:
+    def trust_only_who_shows_it(self) -> list[str]:
         """For hosts that were read again: those that still do not show it are none of its hosts. Gives their VMs."""
         return [self.hosts.pop(host) for host in self.silent]
 
@@ -576,7 +576,7 @@ class Vms:
         self._this_hosts, self._host_vars = this_hosts, host_vars
         # The delivery groups that the user declared.
         self.groups: dict[str, str] = {}
-        # Hosts that are not believed to be the VMs that they claim to be.
+        # Hosts that are not trusted to be the VMs that they claim to be.
         self.refused: set[str] = set()
         # Nearly every name stands for one host, and a list for each of 100,000 is a burden for the garbage collector.
         self._first: dict[str, str] = {}

@@ -55,20 +55,20 @@ class WindowsActions:
         self.action = action
         self.task_vars = task_vars
 
-    def done(self, deeds: Sequence[WindowsAction]) -> list[ActionResult]:
+    def done(self, actions: Sequence[WindowsAction]) -> list[ActionResult]:
         """What became of each, up to the first that has a `problem`."""
         answer = checked(
             self.action._execute_module(
-                module_name=MODULE, module_args={"deeds": list(deeds)}, task_vars=self.task_vars
+                module_name=MODULE, module_args={"actions": list(actions)}, task_vars=self.task_vars
             ),
-            _answers.DEEDS,
+            _answers.ACTIONS,
         )
         if answer.get("failed"):
             raise ActionsFailed(answer)
         results: list[ActionResult] = answer["results"]
-        whole = len(results) == len(deeds) or (bool(results) and bool(results[-1].get("problem")))
-        if not whole or len(results) > len(deeds) or any(one.get("problem") for one in results[:-1]):
-            raise ActionsFailed(unexpected(f"{len(results)} answers to {len(deeds)} deeds"))
+        whole = len(results) == len(actions) or (bool(results) and bool(results[-1].get("problem")))
+        if not whole or len(results) > len(actions) or any(one.get("problem") for one in results[:-1]):
+            raise ActionsFailed(unexpected(f"{len(results)} answers to {len(actions)} actions"))
         return results
 
 
@@ -219,19 +219,19 @@ class Content:
         self.was = self.now = content
         self.is_known, self.is_changed, self.doubt = True, False, None
 
-    def deed(self) -> WindowsAction:
+    def action(self) -> WindowsAction:
         given = {"content": None if self.now is None else base64.b64encode(self.now).decode()}
         if not self.compares:
-            return {"deed": "replace", "path": self.path, "whatever_is_there": True, **given}
+            return {"action": "replace", "path": self.path, "whatever_is_there": True, **given}
         expected = None if self.was is None else hashlib.sha256(self.was).hexdigest()
-        return {"deed": "replace", "path": self.path, "expected": expected, "or_stop": True, **given}
+        return {"action": "replace", "path": self.path, "expected": expected, "or_stop": True, **given}
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
     """A question to the service, and what the decision rests on: the digest of the body that came."""
 
-    deed: WindowsAction
+    action: WindowsAction
     place: str
     body_sha256: str
 
@@ -249,13 +249,13 @@ class WindowsMachine:
 
     def __init__(
         self,
-        deeds: WindowsActions,
+        actions: WindowsActions,
         seen: LastSeen,
         request: Mapping[str, t.Any],
         foresees: bool,
         heard: JustHeard | None = None,
     ) -> None:
-        self.deeds = deeds
+        self.actions = actions
         self.seen = seen
         self.foresees = foresees
         self.heard = heard
@@ -308,8 +308,8 @@ class WindowsMachine:
     def fetch(self, *sends: WindowsAction) -> list[ActionResult]:
         """Ask the service, and look at the clock and all files that are not known yet. Returns what the sends gave."""
         unknown = [one for one in self.contents.values() if not one.is_known and not one.doubt]
-        reads = [{"deed": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
-        results = self.deeds.done([{"deed": "boot"}, *sends, *reads])
+        reads = [{"action": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
+        results = self.actions.done([{"action": "boot"}, *sends, *reads])
         self.clock.learn(results[0])
         for content, result in zip(unknown, results[1 + len(sends) :], strict=False):
             if result.get("problem"):
@@ -338,19 +338,19 @@ class WindowsMachine:
         changed = [one for one in self.contents.values() if one.is_changed]
         if not changed and not then:
             return []
-        deeds, condition = [self.clock.bounds()], {}
+        actions, condition = [self.clock.bounds()], {}
         looks_again = self.look is not None and self.heard is None and not self.has_sent
         if self.look and looks_again:
-            deeds.append(self.look.deed)
+            actions.append(self.look.action)
             condition = {"only_if": self.look.body_sha256}
-        first = len(deeds)
+        first = len(actions)
         # Who is at work is said by the owner of the journal alone.
         witnesses = [
             one for one in self.contents.values() if one.compares and one.was is not None and not one.is_changed
         ]
         written = sorted((witnesses if changed else []) + changed, key=lambda one: one.turn)
-        deeds += [{**one.deed(), **condition} for one in written] + [{**one, **condition} for one in then]
-        results = self.deeds.done(deeds)
+        actions += [{**one.action(), **condition} for one in written] + [{**one, **condition} for one in then]
+        results = self.actions.done(actions)
         look = results[1] if looks_again and len(results) > 1 else None
         if look:
             # What it has shown is good for a while, counted from here.
@@ -440,7 +440,7 @@ class _Clock:
             good_for = self.seconds() + SECONDS_OF_A_GUESS
         if good_for is not None:
             latest = good_for if latest is None else min(good_for, latest)
-        bounds: WindowsAction = {"deed": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
+        bounds: WindowsAction = {"action": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
         return bounds if latest is None else {**bounds, "uptime_to": latest}
 
     def _known(self) -> HeardClock:

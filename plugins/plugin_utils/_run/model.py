@@ -41,7 +41,7 @@ class Event:
         return self.status == "Started"
 
     @property
-    def vanishing(self) -> bool:
+    def takes_away(self) -> bool:
         return self.type in TYPES_THAT_TAKE_AWAY
 
     @property
@@ -67,7 +67,7 @@ class Mark:
     at: float
     takes_down: bool = True
     # The VM is not waited for: the event counts only as long as somebody shows it.
-    vanishing: bool = False
+    takes_away: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Host:
     # By the controller's clock; None where it is not known.
     booted_at: float | None = None
     journal: Journal | None = None
-    # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
+    # Why it is not trusted (two hosts claim one VM): it covers nothing, what is drained there is still returned.
     refused: str = ""
     # Why this run can't return it to service.
     stuck: str = ""
@@ -177,7 +177,7 @@ class Run:
 
 
 # What a run may be told to do with hosts of a group.
-FINISH = "finish"  # wait for an event that is under way; return to service when it is gone
+FINISH = "finish"  # wait for an event that is under way; return to service when it is over
 RETURN = "return"  # return to service now
 ROUND = "round"  # drain, or check what is drained; then approve the one event `approve`
 DRAIN = "drain"  # drain, and approve nothing
@@ -378,7 +378,7 @@ class GroupState:
             for mark in host.journal.marks if host.journal else ():
                 if mark.event not in host.named_with:
                     continue
-                if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
+                if mark.event not in self.by_id and (mark.takes_away or self._any_was_read(mark.hosts)):
                     continue
                 _keep_newest(found, mark)
         return found
@@ -389,7 +389,7 @@ class GroupState:
         found: dict[str, Mark] = {}
         for note in (note for notes in self._notes.values() for note in notes):
             mark = note.mark
-            if mark and not (mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts))):
+            if mark and not (mark.event not in self.by_id and (mark.takes_away or self._any_was_read(mark.hosts))):
                 _keep_newest(found, mark)
         return found
 
@@ -429,15 +429,15 @@ class GroupState:
             # Rule 6: it is told and no longer counts.
             return False
         journal = host.journal
-        # A VM that is meant to vanish is lost anyway: it holds nobody up.
-        if journal and journal.drained and not self._is_lost_anyway(host, journal.types, journal.events):
+        # A VM that Azure takes away delays nobody.
+        if journal and journal.drained and not self._is_taken_away(host, journal.types, journal.events):
             return True
         records = self._records.get(host.name, ())
-        if any(not self._is_lost_anyway(host, record.types, record.events) for record in records):
+        if any(not self._is_taken_away(host, record.types, record.events) for record in records):
             return True
         return host.name in self._notes
 
-    def _is_lost_anyway(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
+    def _is_taken_away(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
         """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
         found = [kind in TYPES_THAT_TAKE_AWAY for kind in types]
         if not any(found) or not host.read:

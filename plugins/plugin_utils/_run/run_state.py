@@ -114,7 +114,7 @@ class Order(t.TypedDict):
     wait: list[str]
     refused: list[Refusal]
     blocked: dict[str, list[str]]
-    vanishes: bool
+    taken_away: bool
     acts: bool
     restore: bool
     stays: bool
@@ -204,7 +204,7 @@ class RunState(t.TypedDict):
     # What was last seen of each host.
     kept: dict[str, Kept]
     # Declared groups and events that a host of theirs has shown and does not show any more.
-    gone: list[list[str]]
+    not_shown: list[list[str]]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]
