@@ -177,7 +177,7 @@ lab-possible:
 
 # The mirror under the name by which mutmut and the tests know it; mutmut writes its results there, too.
 .PHONY: mutants
-mutants: .venv/mutants mirror ## Whether a test notices mutants of the decisions; some minutes. Of some with ARGS="*decide*"
+mutants: .venv/mutants mirror ## Whether a test notices mutants of the decisions; some minutes. Of some with ARGS="*waves*"
 	@rm -rf .build/mutants && mkdir .build/mutants
 	@ln -s ../../pyproject.toml ../ansible_collections .build/mutants
 	cd .build/mutants && nice ../../.venv/bin/python ../../tests/tools/mutants.py $(ARGS)

@@ -52,7 +52,7 @@ class ActionModule(ServiceAction):
                 mark = {"path": path_beside(status_file), "run_id": own.run()["run_id"]}
         if reads:
             run = own.run()
-            if not own.listed(reads) or own.host in run["vanished"]:
+            if not own.listed(reads) or own.host in run["taken_away"]:
                 # A task that is skipped would put its result in the place of the reading.
                 return t.cast("dict[str, t.Any]", own.registered("maintenance_status") or {"changed": False})
             if run["has_read"]:

@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         told = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
         lists = {
             "notes": list(map(dict, found.notes)),
-            "lost_lock_hosts": list(found.lost_lock_hosts),
+            "unread_lock_hosts": list(found.unread_lock_hosts),
             "refused_by": list(found.refused_by),
         }
         return wrap_var({"changed": False, **told, **lists})

@@ -39,7 +39,7 @@ from ..plugin_utils._run.summary import run_summary
 from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
 from ..plugin_utils._steps.work import NO_EVENT
 
-DEEDS = (
+ACTIONS = (
     "begin",
     "plan",
     "check",
@@ -54,7 +54,7 @@ DEEDS = (
     "sum_up",
 )
 OPTIONS = dict(
-    do=dict(type="str", required=True, choices=DEEDS),
+    do=dict(type="str", required=True, choices=ACTIONS),
     state=dict(type="str"),
     round=dict(type="str"),
     hosts=dict(type="list", elements="str"),
@@ -218,8 +218,8 @@ class ActionModule(ActionBase):
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
-        gone = set(_run.vanished(self.state))
-        self.hosts = [host for host in self.hosts if host not in gone]
+        taken_away = set(_run.hosts_taken_away(self.state))
+        self.hosts = [host for host in self.hosts if host not in taken_away]
         self.state = _run.plan(self.state, self._variables(READ), self.run_settings, self._inventory(), self.now)
         made = self.state["plan"]
         return self._told(
@@ -268,7 +268,7 @@ class ActionModule(ActionBase):
         return self._round_told(_round.confirm_drain(self.state, decision, self._answers(), self.now))
 
     def _take_up_round(self) -> None:
-        """What has changed since the state was written down; whoever was lost in between belongs to it as well."""
+        """Take in what has changed since the state was written, hosts that became unreachable included."""
         self.state["notes"], self.state["refusals"] = self.round["notes"], self.round["refusals"]
         self.hosts = self.round["batch"]
 

@@ -71,7 +71,7 @@ class ActionModule(ActionBase):
 
 
 def _records(hosts: list[str], hostvars: t.Any) -> dict[str, str | None]:
-    """Host -> what the playbook has read of its record, None where there is none."""
+    """Host -> what the playbook has read of its audit file, None where there is none."""
     said = {host: hostvars.raw_get(host).get("__report_record") or {} for host in hosts}
     return {host: str(plain(one.get("stdout", ""))) if one.get("rc") == 0 else None for host, one in said.items()}
 

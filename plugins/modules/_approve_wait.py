@@ -47,7 +47,7 @@ times:
   type: dict
   returned: always
 effects:
-  description: For each event that was waited for, the reading that first showed it as started or gone.
+  description: For each event that was waited for, the reading that first showed it as started or over.
   type: dict
   returned: always
 outcomes:

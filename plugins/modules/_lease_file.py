@@ -9,7 +9,7 @@ short_description: "[INTERNAL] The host half of lease"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Takes, renews, gives back or reads the lease in one file on one host."
+  - "[INTERNAL] Takes, renews, releases or reads the lease in one file on one host."
   - This is what M(maintenance.azure.lease) runs on a lock host. There is no reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes

@@ -85,7 +85,7 @@ holder:
   type: str
   returned: success
   sample: run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more
-lost_lock_hosts:
+unread_lock_hosts:
   description: The lock hosts that could not be reached, or could not do it.
   type: list
   elements: str

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# What a Windows host does for the controller: small deeds, in the order given, the first that has a problem is the last.
+# What a Windows host does for the controller: small actions, in the order given, the first that has a problem is the last.
 # Windows PowerShell 5.1 and PowerShell 7. Everything that decides is Python on the controller.
 
 #AnsibleRequires -CSharpUtil Ansible.Basic
@@ -12,7 +12,7 @@ $ErrorActionPreference = 'Stop'
 
 $module = [Ansible.Basic.AnsibleModule]::Create($args, @{
         options = @{
-            deeds = @{ type = 'list'; elements = 'dict'; required = $true }
+            actions = @{ type = 'list'; elements = 'dict'; required = $true }
         }
         # What a journal holds may be secret: nothing of it goes into the event log.
         no_log = $true
@@ -53,14 +53,14 @@ function Get-BodyDigest([byte[]]$answer) {
     return $null
 }
 
-function Send-Bytes($deed) {
+function Send-Bytes($action) {
     # One connection, one request, all bytes that come back until the other side ends, the time is up or it is too much.
     $client = New-Object System.Net.Sockets.TcpClient
     $clock = [System.Diagnostics.Stopwatch]::StartNew()
     try {
         try {
-            $pending = $client.BeginConnect([string]$deed.address, [int]$deed.port, $null, $null)
-            if (-not $pending.AsyncWaitHandle.WaitOne([int]$deed.connect_ms)) {
+            $pending = $client.BeginConnect([string]$action.address, [int]$action.port, $null, $null)
+            if (-not $pending.AsyncWaitHandle.WaitOne([int]$action.connect_ms)) {
                 return @{ problem = 'not_accepted'; said = 'no answer to the connection attempt' }
             }
             $client.EndConnect($pending)
@@ -78,22 +78,22 @@ function Send-Bytes($deed) {
         $said = $null
         try {
             $stream = $client.GetStream()
-            $request = [System.Convert]::FromBase64String($deed.request)
+            $request = [System.Convert]::FromBase64String($action.request)
             $stream.Write($request, 0, $request.Length)
             $buffer = New-Object byte[] 65536
             while ($true) {
-                $left = [int]$deed.total_ms - $clock.ElapsedMilliseconds
+                $left = [int]$action.total_ms - $clock.ElapsedMilliseconds
                 if ($left -le 0) { $problem = 'timed_out'; break }
                 $stream.ReadTimeout = $left
                 $count = $stream.Read($buffer, 0, $buffer.Length)
                 if ($count -eq 0) { break }
                 $found.Write($buffer, 0, $count)
-                if ($found.Length -gt [int]$deed.largest) { $problem = 'too_large'; break }
+                if ($found.Length -gt [int]$action.largest) { $problem = 'too_large'; break }
             }
         }
         catch {
             $problem = 'broken'
-            if ($clock.ElapsedMilliseconds -ge [int]$deed.total_ms) { $problem = 'timed_out' }
+            if ($clock.ElapsedMilliseconds -ge [int]$action.total_ms) { $problem = 'timed_out' }
             $said = Get-Word (Get-Cause $_.Exception)
         }
         $script:lastBody = Get-BodyDigest $found.ToArray()
@@ -117,7 +117,7 @@ function Get-Me {
 }
 
 function Get-Doubt([string]$path) {
-    # A link, or what somebody else could have made, is not believed.
+    # A link, or what somebody else could have made, is not trusted.
     $item = Get-Item -LiteralPath $path -Force
     if ($item.Attributes -band [System.IO.FileAttributes]::ReparsePoint) { return "$path is a link, which is not followed" }
     if ($onWindows) {
@@ -130,7 +130,7 @@ function Get-Doubt([string]$path) {
 }
 
 function Set-Owner([string]$path) {
-    # The run of another administrator believes what belongs to all of them.
+    # The run of another administrator trusts what belongs to all of them.
     if (-not $onWindows -or (Get-Owner $path) -eq $administrators) { return }
     $null = & icacls.exe $path /setowner "*$administrators" 2>&1
     if ($LASTEXITCODE -ne 0) { throw "icacls ended with $LASTEXITCODE for the owner of $path" }
@@ -147,7 +147,7 @@ function New-Folder([string]$path) {
     }
 }
 
-function Get-Boot($deed) {
+function Get-Boot($action) {
     # Windows counts its boots; the uptime is of a clock that nobody sets.
     $count = $null
     if ($onWindows) {
@@ -157,9 +157,9 @@ function Get-Boot($deed) {
     $uptime = [System.Math]::Round([System.Diagnostics.Stopwatch]::GetTimestamp() / [System.Diagnostics.Stopwatch]::Frequency, 1)
     $told = @{ count = $count; uptime = $uptime }
     # What follows in the list may depend on the boot, and on not being late.
-    $another = $deed.ContainsKey('same_count') -and $deed.same_count -ne $count
-    $early = $null -ne $deed.uptime_from -and $uptime -lt [double]$deed.uptime_from
-    $late = $null -ne $deed.uptime_to -and $uptime -gt [double]$deed.uptime_to
+    $another = $action.ContainsKey('same_count') -and $action.same_count -ne $count
+    $early = $null -ne $action.uptime_from -and $uptime -lt [double]$action.uptime_from
+    $late = $null -ne $action.uptime_to -and $uptime -gt [double]$action.uptime_to
     if ($another -or $early -or $late) {
         $told.problem = 'changed'
         $told.said = 'another boot, or too late'
@@ -167,34 +167,34 @@ function Get-Boot($deed) {
     return $told
 }
 
-function Read-File($deed) {
-    if (-not [System.IO.File]::Exists($deed.path)) { return @{ content = $null; sha256 = $null } }
-    $doubt = Get-Doubt ([System.IO.Path]::GetDirectoryName($deed.path))
-    if (-not $doubt) { $doubt = Get-Doubt $deed.path }
+function Read-File($action) {
+    if (-not [System.IO.File]::Exists($action.path)) { return @{ content = $null; sha256 = $null } }
+    $doubt = Get-Doubt ([System.IO.Path]::GetDirectoryName($action.path))
+    if (-not $doubt) { $doubt = Get-Doubt $action.path }
     if ($doubt) { return @{ problem = 'not_trusted'; said = $doubt } }
-    $length = (New-Object System.IO.FileInfo $deed.path).Length
-    if ($length -gt [int]$deed.largest) { return @{ problem = 'too_large'; said = "$length bytes" } }
-    $bytes = [System.IO.File]::ReadAllBytes($deed.path)
+    $length = (New-Object System.IO.FileInfo $action.path).Length
+    if ($length -gt [int]$action.largest) { return @{ problem = 'too_large'; said = "$length bytes" } }
+    $bytes = [System.IO.File]::ReadAllBytes($action.path)
     return @{ content = [System.Convert]::ToBase64String($bytes); sha256 = (Get-Digest $bytes) }
 }
 
-function Get-Mismatch($deed, $there) {
+function Get-Mismatch($action, $there) {
     # With `or_stop`, what follows in the list is done only if this was.
     $result = @{ replaced = $false; sha256 = $there }
-    if ($deed.or_stop) {
+    if ($action.or_stop) {
         $result.problem = 'changed'
         $result.said = 'the file holds something else'
     }
     return $result
 }
 
-function Set-File($deed) {
+function Set-File($action) {
     # Puts new content in place of the expected one, whole or not at all. No content removes the file.
-    $folder = [System.IO.Path]::GetDirectoryName($deed.path)
+    $folder = [System.IO.Path]::GetDirectoryName($action.path)
     if (-not $module.CheckMode) { New-Folder $folder }
     elseif (-not [System.IO.Directory]::Exists($folder)) {
-        if ($null -eq $deed.expected) { return @{ replaced = $true; sha256 = $null } }
-        return Get-Mismatch $deed $null
+        if ($null -eq $action.expected) { return @{ replaced = $true; sha256 = $null } }
+        return Get-Mismatch $action $null
     }
     # Any user can make a folder below ProgramData before we do.
     $doubt = Get-Doubt $folder
@@ -202,7 +202,7 @@ function Set-File($deed) {
     $guard = $null
     $patience = [System.Diagnostics.Stopwatch]::StartNew()
     while (-not $module.CheckMode -and -not $guard) {
-        try { $guard = [System.IO.File]::Open($deed.path + '.guard', 'OpenOrCreate', 'ReadWrite', 'None') }
+        try { $guard = [System.IO.File]::Open($action.path + '.guard', 'OpenOrCreate', 'ReadWrite', 'None') }
         catch [System.IO.IOException] {
             if ($patience.ElapsedMilliseconds -gt 10000) { return @{ problem = 'locked'; said = $_.Exception.Message } }
             Start-Sleep -Milliseconds 50
@@ -210,19 +210,19 @@ function Set-File($deed) {
     }
     try {
         $there = $null
-        if ([System.IO.File]::Exists($deed.path)) {
-            $doubt = Get-Doubt $deed.path
+        if ([System.IO.File]::Exists($action.path)) {
+            $doubt = Get-Doubt $action.path
             if ($doubt) { return @{ problem = 'not_trusted'; said = $doubt } }
-            $there = Get-Digest ([System.IO.File]::ReadAllBytes($deed.path))
+            $there = Get-Digest ([System.IO.File]::ReadAllBytes($action.path))
         }
-        if (-not $deed.whatever_is_there -and $there -ne $deed.expected) { return Get-Mismatch $deed $there }
+        if (-not $action.whatever_is_there -and $there -ne $action.expected) { return Get-Mismatch $action $there }
         if ($module.CheckMode) { return @{ replaced = $true; sha256 = $there } }
-        if ($null -eq $deed.content) {
-            [System.IO.File]::Delete($deed.path)
+        if ($null -eq $action.content) {
+            [System.IO.File]::Delete($action.path)
             return @{ replaced = $true; sha256 = $null }
         }
-        $bytes = [System.Convert]::FromBase64String($deed.content)
-        $fresh = $deed.path + '.new'
+        $bytes = [System.Convert]::FromBase64String($action.content)
+        $fresh = $action.path + '.new'
         $file = New-Object System.IO.FileStream(
             $fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write, [System.IO.FileShare]::None)
         try {
@@ -231,33 +231,33 @@ function Set-File($deed) {
         }
         finally { $file.Dispose() }
         Set-Owner $fresh
-        if ([System.IO.File]::Exists($deed.path)) { [System.IO.File]::Replace($fresh, $deed.path, [NullString]::Value) }
-        else { [System.IO.File]::Move($fresh, $deed.path) }
-        Set-Owner $deed.path
+        if ([System.IO.File]::Exists($action.path)) { [System.IO.File]::Replace($fresh, $action.path, [NullString]::Value) }
+        else { [System.IO.File]::Move($fresh, $action.path) }
+        Set-Owner $action.path
         return @{ replaced = $true; sha256 = (Get-Digest $bytes) }
     }
     finally { if ($guard) { $guard.Dispose() } }
 }
 
-function Invoke-Deed($deed) {
+function Invoke-Action($action) {
     # With `only_if`, nothing is done unless the answer to the `send` before had a body with this digest.
-    if ($null -ne $deed.only_if -and $deed.only_if -ne $script:lastBody) {
+    if ($null -ne $action.only_if -and $action.only_if -ne $script:lastBody) {
         return @{ problem = 'changed'; said = 'the answer before is another one' }
     }
-    switch ($deed.deed) {
-        'send' { return Send-Bytes $deed }
-        'read' { return Read-File $deed }
-        'replace' { return Set-File $deed }
-        'boot' { return Get-Boot $deed }
-        default { return @{ problem = 'unknown'; said = "This host does not know the deed $($deed.deed)" } }
+    switch ($action.action) {
+        'send' { return Send-Bytes $action }
+        'read' { return Read-File $action }
+        'replace' { return Set-File $action }
+        'boot' { return Get-Boot $action }
+        default { return @{ problem = 'unknown'; said = "This host does not know the action $($action.action)" } }
     }
 }
 
 $script:lastBody = $null
 $module.Result.results = @()
 $module.Result.now = [System.DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ss.fffZ', [System.Globalization.CultureInfo]::InvariantCulture)
-foreach ($deed in $module.Params.deeds) {
-    try { $result = Invoke-Deed $deed }
+foreach ($action in $module.Params.actions) {
+    try { $result = Invoke-Action $action }
     catch { $result = @{ problem = 'failed'; said = (Get-Cause $_.Exception).Message } }
     $module.Result.results += $result
     if ($result.replaced) { $module.Result.changed = $true }

@@ -11,7 +11,7 @@ short_description: "[INTERNAL] What a Windows host does for the controller"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Small deeds on a Windows host, in the order given. The first that has a problem is the last."
+  - "[INTERNAL] Small actions on a Windows host, in the order given. The first that has a problem is the last."
   - This is the way of all modules of this collection to a Windows host. What decides is done on the controller. There
     is no reason to use it in a playbook.
 extends_documentation_fragment:
@@ -24,13 +24,13 @@ attributes:
   platform:
     platforms: windows
 options:
-  deeds:
+  actions:
     description:
-      - What to do. Each has a C(deed) and what that takes.
+      - What to do. Each has a C(action) and what that takes.
       - C(send) sends the bytes C(request) to C(address) and C(port) and tells the bytes that come back, C(read) tells
         what a file holds, C(replace) puts C(content) in the place of what has the digest C(expected), C(boot) tells
         the count of boots and the uptime.
-      - With C(only_if) a deed is done only if the answer to the C(send) before had a body with this digest.
+      - With C(only_if) an action is done only if the answer to the C(send) before had a body with this digest.
     type: list
     elements: dict
     required: true
@@ -39,13 +39,13 @@ options:
 EXAMPLES = r"""
 - name: See for how long the host is up, as the other modules do
   maintenance.azure._windows_host:
-    deeds:
-      - deed: boot
+    actions:
+      - action: boot
 """
 
 RETURN = r"""
 results:
-  description: What became of each deed that was come to. One that was not done has a C(problem), and what was C(said).
+  description: The outcome of each action that was reached. One not done has a C(problem), and what was C(said).
   type: list
   elements: dict
   returned: success

@@ -5,7 +5,7 @@
 
 DOCUMENTATION = r"""
 module: lease
-short_description: Take, renew, give back or read a lease that is kept on a managed host
+short_description: Take, renew, release or read a lease that is kept on a managed host
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:

@@ -44,7 +44,7 @@ options:
   drained:
     description:
       - The inventory hosts that are ready to be interrupted. By default this host alone.
-      - This module believes what is in this list. It does not look whether anything was drained there. The roles
+      - This module trusts this list. It does not look whether anything was drained there. The roles
         do that, they look into the journals of the hosts.
       - A host stands for the VM that its C(maintenance_status.this_host.vm_name) names, else its variable
         C(maintenance_vm_name), else its inventory name.

@@ -65,7 +65,7 @@ times:
     C7061BAC-AFDC-4513-B24B-AA5F13A16123: {started_at: "2026-11-16T00:20:40Z", over_at: "2026-11-16T00:31:02Z"}
 effects:
   description: >-
-    For each event, the reading that first showed it as started or gone: C(shown), V(Started) or V(gone), C(at), in UTC,
+    For each event, the reading that first showed it as started or over: C(shown), V(Started) or V(gone), C(at), in UTC,
     and C(incarnation) of the document.
   type: dict
   returned: success

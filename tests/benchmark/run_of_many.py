@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole rolls of many hosts, one event each, whose steps take no time and whose events are over at once.
+"""Whole runs of many hosts, one event each, whose steps take no time and whose events are over at once.
 
 What is left is Ansible's own time. It is told in tasks `raw` on the same hosts, measured right before and after.
 """

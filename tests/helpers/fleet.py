@@ -22,6 +22,7 @@ from helpers import ansible_run
 from helpers.simulator_process import Simulator, control_command
 from helpers.waiting import wait_until
 
+RUN_TASKS = Path(__file__).resolve().parents[2] / "playbooks" / "run" / "tasks"
 # Two before the approval, and one to see what came of it.
 LOOKS_OF_WHO_WAITS = 8
 
@@ -38,6 +39,9 @@ class RunFleet:
     ) -> None:
         self.folder = folder
         self.domain_of = {f"web-{number}": str(number % domains) for number in range(hosts)}
+        # Runs start in this folder: no file of the user's is taken for one of the collection's.
+        for ours in (*RUN_TASKS.glob("*.yml"), Path("drain.yml"), Path("approve.yml")):
+            (folder / ours.name).write_text("- ansible.builtin.fail: {msg: This is a file of the user.}\n")
         self.diary = folder / "diary"
         self.diary.touch()
         vms = [{"name": name, "group": "web", "update_domain": domain} for name, domain in self.domain_of.items()]
@@ -113,11 +117,11 @@ class RunFleet:
         """A run in the background, with a log of its own."""
         return StartedRun(self, name, arguments)
 
-    def run_and_when(self, condition: Any, deed: Any, *arguments: str) -> ansible_run.Run:
+    def run_and_when(self, condition: Any, action: Any, *arguments: str) -> ansible_run.Run:
         """A whole run, in which something happens as soon as the condition holds."""
         with self.start("whole", *arguments) as run:
             run.wait_for(condition)
-            deed()
+            action()
             return run.result()
 
     def run_and_kill_when(self, condition: Any, *arguments: str, timeout: float = 300) -> None:

@@ -66,14 +66,14 @@ class WindowsHost:
         return self.machine.text(path)
 
     def calls(self) -> list[list[str]]:
-        """The deeds of each call: ["boot", "send"], ... Without one that was too late, and the look after."""
+        """The actions of each call: ["boot", "send"], ... Without one that was too late, and the look after."""
         found, late = [], False
         for call in self.machine.calls():
-            if "deeds" not in call["arguments"]:
+            if "actions" not in call["arguments"]:
                 continue
             too_late = any("too late" in str(one.get("said")) for one in call["answer"].get("results", []))
             if not (late or too_late):
-                found.append([deed["deed"] for deed in call["arguments"]["deeds"]])
+                found.append([action["action"] for action in call["arguments"]["actions"]])
             late = too_late
         return found
 

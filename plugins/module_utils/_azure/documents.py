@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Azure's documents of scheduled events: times, texts and what an event means.
 
+No other file knows Azure's field names, except the facts of the check. No I/O and no clock of its own.
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
@@ -10,14 +11,14 @@ import json
 import re
 import time
 
-# This file runs on the managed host as well: standard library only, Python 3.6 or newer. A watcher keeps it in
-# memory, so that it reckons with dates itself: the modules that could do it take a megabyte each.
+# A watcher keeps this file in memory. The modules that could do the arithmetic of dates take a megabyte each, so it is
+# done here.
 
 _ISO_TIME = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$",
     re.IGNORECASE,
 )
-# The weekday is not believed: Microsoft's own samples have wrong ones.
+# The weekday is not trusted: Microsoft's own samples have wrong ones.
 _HTTP_TIME = re.compile(r"(?:[A-Za-z]+, *)?(\d\d?) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -194,9 +195,6 @@ def incarnation_of(text):
         return None
     return found if isinstance(found, int) else None
 
-
-# Runs on the controller, and on the host where a watcher looks: standard library only, Python 3.6 or newer. No other
-# file of the collection knows Azure's field names. Pure: no I/O and no clock of its own.
 
 # The api-version from which on the service shows a type at all; older ones hide the event.
 TYPE_SINCE = {

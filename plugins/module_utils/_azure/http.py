@@ -52,8 +52,8 @@ def check_endpoint(endpoint):
     return endpoint.rstrip("/")
 
 
-# A transport is made for an endpoint and has `send(method, target, body, headers, connect_seconds, seconds)`: one
-# request, no proxy, no redirect, a limit to the body, and a deadline that no server can put off.
+# A transport belongs to one endpoint and has `send(method, target, body, headers, connect_seconds, seconds)`: one
+# request, no proxy, no redirect, a limit on the body, and a deadline that no server can extend.
 
 LARGEST_BODY = 1024 * 1024
 

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rules that pick events by their fields.
 
-This file runs on the managed host as well: standard library only, Python 3.6 or newer.
-
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 

@@ -45,7 +45,7 @@ class MarkedApproval:
         self.tell("approval begins")
 
     def tell(self, what, **details):
-        """A line in the record of this host."""
+        """Write an audit entry on this host."""
         _audit.tell(self.audit, what, events=[mark["event"] for mark in self.marks], **details)
 
     def _marked(self, data):

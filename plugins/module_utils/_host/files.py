@@ -140,7 +140,7 @@ class KeptFile:
                 " Use the same become user as before" % (self.name, self.path, status.st_uid, os.geteuid())
             )
         if status.st_mode & 0o022:
-            raise self.error("The %s %s can be written by others, so it is not believed" % (self.name, self.path))
+            raise self.error("The %s %s can be written by others, so it is not trusted" % (self.name, self.path))
 
     def _flush_folder(self):
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -200,9 +200,8 @@ def _remove(path):
         return
 
 
-# It is one line, "RUN BOOT UNTIL", so that a shell can renew it as well. The run is there as a digest, as a name may
-# hold anything. After a reboot it says nothing any more. A file that is damaged says nothing either: it keeps nobody
-# out.
+# The mark of work in progress is one line, "RUN BOOT UNTIL", so that a shell can renew it as well. RUN is a digest, as
+# a name may hold anything. A mark from before a reboot, or one that is damaged, does not count: it keeps nobody out.
 
 # As far ahead as a run may say that it is at work, without a sign of life from it.
 SECONDS_AHEAD = 30
@@ -281,7 +280,7 @@ class AtWork:
             return "", "", 0.0
 
 
-# Here it is this machine. A Windows host is worked on from the controller, by what has the same methods.
+# A Windows host is worked on from the controller, by an object with the same methods: WindowsMachine.
 
 
 class ThisMachine:

@@ -89,7 +89,7 @@ def marked(data, marks, about_to_send=False):
     """The journal of a host whose events are about to be approved: from here on they may start at any moment.
 
     A mark says with `again` that an earlier sending may have arrived: it was there before with another time, or this
-    host itself was about to send. Such a one is not taken back. `sent_from_here` is for the record, see confirmed.py.
+    host itself was about to send. Such a one is not taken back. `sent_from_here` is for the audit file.
     """
     new = {mark["event"].lower() for mark in marks}
     kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in new]

@@ -22,7 +22,7 @@ from .clock import seconds
 from .files import SECONDS_AHEAD, AtWork
 from .journal import JournalError, all_steps_are_done
 
-# It goes with the process that has it, and it leaves no file behind.
+# The lock for a step ends with the process that holds it, and leaves no file behind.
 
 ENDING = ".step"
 SECONDS_BETWEEN_TRIES = 0.05
@@ -77,9 +77,10 @@ class StepLock:
             raise JournalError("The lock %s can't be taken: %s" % (self.path, error.strerror)) from None
 
 
-# What the run knew when it decided comes along: the host's own time at the reading, whose the journal was, and the
-# events that are the reason. This host compares, by its own clock and its own journal.
+# A command brings along what the run knew when it decided: the host's own time at the reading, the owner of the
+# journal, and the events that are the reason. The host compares them with its own clock and its own journal.
 
+# Seconds since the reading.
 AT_MOST = 40
 # What a result says in one word.
 AGE, OWNER, WORKED_ON, GONE, NOT_DRAINED, UNREAD, DRAINED = WORDS = (
@@ -106,7 +107,7 @@ class Refused(JournalError):
 class Fence:
     """`given` is what the run knew: {boot_id, seconds, at_most, owner, events, scheduled, drained, ask}.
 
-    `ask` is the request that asks the service for its document, see ask.py.
+    `ask` is the request that asks the service for its document, see exchange.py.
     """
 
     def __init__(self, given, journal_path, run_id, clock=_clock, at_work=None):
@@ -288,8 +289,9 @@ class OwnedJournal:
             self.at_work.say(self.run_id)
 
 
-# An empty line now and then tells whether somebody still listens: the answer of a command stands between marks, and
-# Ansible passes over empty lines. Nothing is renewed for a controller that is gone, so that others can take over soon.
+# Writing an empty line now and then shows whether somebody still listens. It does no harm: the answer of a command
+# stands between marks, and Ansible skips empty lines. Nothing is renewed for a controller that is gone, so that others
+# can take over soon.
 
 # Through ssh it takes several lines until the first that fails.
 SECONDS_BETWEEN_SIGNS = 3

@@ -45,7 +45,7 @@ def _says_who_works(order, runner):
 
 
 def _leave_mark(order, runner):
-    """Where a watcher has reflexes, the run comes first for another while, see mark_file.py."""
+    """Where a watcher has reflexes, the run comes first for another while, see run_mark.py."""
     if order.get("mark") and not runner.check_mode and runner.here.can_act:
         _run_mark.leave(order["mark"], runner.run_id)
 

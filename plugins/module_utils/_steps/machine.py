@@ -130,7 +130,7 @@ class StepError(Exception):
 class Machine:
     """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
 
-    `contact` knows whether the controller is still there, see contact.py. Without one nobody asks.
+    `contact` knows whether the controller is still there, see ownership.py. Without one nobody asks.
     """
 
     def __init__(self, timeout, check_mode=False, clock=time.monotonic, sleep=time.sleep, contact=None):
@@ -146,10 +146,10 @@ class Machine:
     def left(self):
         return max(0.0, self._end - self._clock())
 
-    def change(self, sentence, deed, *arguments):
+    def change(self, sentence, action, *arguments):
         """Tell what is changed, and change it unless this is check mode."""
         self.done.append(sentence)
-        return None if self.check_mode else deed(*arguments)
+        return None if self.check_mode else action(*arguments)
 
     def run(self, command):
         """Exit code and output of a command, a list of words or a line that is split like a shell does; no shell."""

@@ -14,8 +14,8 @@ from .._host.files import LARGEST_FILE, KeptFile
 from .._host.journal import utc_now
 from .machine import StepError
 
-# A load balancer remembers itself for whom it took a server out of rotation, and what it found before. So that outlives
-# the disk of the host that was drained, and that host can't forge it.
+# A load balancer keeps its own record of the host for which it took a server out of rotation, and of the state before.
+# The record outlives the disk of the drained host, and that host can't forge it.
 
 VERSION = 1
 
@@ -23,13 +23,13 @@ VERSION = 1
 class RecordFile:
     """The record of one action: what it acts on, for which host, in which run.
 
-    `deed` is {acts_on, host, vm, events, type}; `acts_on` is what tells one action from another.
+    `action` is {acts_on, host, vm, events, type}; `acts_on` is what tells one action from another.
     """
 
-    def __init__(self, folder, deed, run_id, predict_only=False):
-        name = hashlib.sha256(json.dumps(deed["acts_on"], sort_keys=True).encode("utf-8")).hexdigest()[:32]
+    def __init__(self, folder, action, run_id, predict_only=False):
+        name = hashlib.sha256(json.dumps(action["acts_on"], sort_keys=True).encode("utf-8")).hexdigest()[:32]
         self.file = KeptFile(os.path.join(_expanded(folder), name + ".json"), "record", "drain_records", StepError)
-        self.deed = deed
+        self.action = action
         self.run_id = run_id
         self.predict_only = predict_only
 
@@ -42,11 +42,11 @@ class RecordFile:
         with self.file.locked():
             kept = self._kept()
             before = kept["before"] if kept else look()
-            events = (kept["events"] if kept else []) + self.deed["events"]
-            data = dict(self.deed, version=VERSION, run_id=self.run_id, before=before)
+            events = (kept["events"] if kept else []) + self.action["events"]
+            data = dict(self.action, version=VERSION, run_id=self.run_id, before=before)
             data.update(events=sorted(set(events)), at=kept["at"] if kept else utc_now())
             # A VM that Azure takes away is no longer waited for, whatever else it was drained for.
-            data.update(types=sorted(set(types_of(kept) if kept else []) | {self.deed["type"]}))
+            data.update(types=sorted(set(types_of(kept) if kept else []) | {self.action["type"]}))
             self.file.write(data)
         return before
 
@@ -78,7 +78,7 @@ class RecordFile:
                 "The record %s can't be understood, so it is not known what was found before. Put right by hand what it"
                 " tells, and remove it" % self.file.path
             )
-        if kept["host"] != self.deed["host"]:
+        if kept["host"] != self.action["host"]:
             raise StepError(
                 "It was drained for the host %s (record %s). Return that one to service first; if there is no such host"
                 " any more, put it right by hand and remove the record" % (kept["host"], self.file.path)

@@ -42,7 +42,7 @@ VARIANTS = {
 }
 
 
-# A host that is not asked for these need not have them; host_half.py sends less then.
+# A host that is not asked for these need not have them; HostHalf then sends less.
 OPTIONAL_KINDS = (
     _kind_connections,
     _kind_haproxy,
@@ -151,7 +151,7 @@ class StepRunner:
         return self._told(result, data, step, "done")
 
     def _restore(self, step, timeout, finished, final):
-        # From here on it no longer counts as done: who goes on after us must not believe that it is.
+        # From here on it no longer counts as done: who goes on after us must not trust that it is.
         self.record([dict(step, status="started")], finished, "undone")
         result = self._do("restore", step, timeout)
         data = self.record([dict(step, status="undone")])
@@ -207,12 +207,12 @@ class StepRunner:
         return data
 
     def tell(self, what, data, **details):
-        """A line in the record of this host."""
+        """Write an audit entry on this host."""
         if data and not self.check_mode:
             _audit.tell(self.audit, what, events=[event.get("id") for event in data["events"]], **details)
 
     def tell_confirmed(self, approvals):
-        """A line for each approval that has come to something, see confirmed.py."""
+        """A line for each approval that has come to something, see newly_confirmed."""
         for details in [] if self.check_mode else approvals:
             _audit.tell(self.audit, CONFIRMED, **details)
 
@@ -238,11 +238,11 @@ class StepRunner:
 
     def _record(self, record):
         self._check_that_it_can_act("keep a record for another host")
-        return RecordFile(record["folder"], record["deed"], self.run_id, self.check_mode)
+        return RecordFile(record["folder"], record["action"], self.run_id, self.check_mode)
 
-    def _check_that_it_can_act(self, deed):
+    def _check_that_it_can_act(self, action):
         if not self.here.can_act:
-            raise StepError("A Windows host does not %s by itself" % deed)
+            raise StepError("A Windows host does not %s by itself" % action)
 
     def _host(self, arguments, timeout):
         self._check_that_it_can_act("do a step")

@@ -54,8 +54,8 @@ def _become(command):
         os._exit(127)
 
 
-# A notice is the whole status, and the child takes it from the status file: what it sends is the newest there is. So
-# one that is lost is made good by the next, and nothing has to be kept.
+# A notice is the whole status, which the child reads from the status file, so it always sends the newest. The next
+# notice makes up for a lost one, and nothing has to be kept.
 
 # No child lives longer, whatever its receiver does.
 LONGEST_CHILD = 30

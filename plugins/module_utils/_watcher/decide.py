@@ -14,11 +14,11 @@ import re
 from .._azure.documents import TYPES_THAT_TAKE_AWAY, canonical_id, canonical_name, names_host, refresh, timestamp
 from .._azure.rules import first_match
 
-# Every host decides by itself here, so that only the document keeps two of them from going down at once: of the events
-# that name different VMs the first alone may be acted on.
+# Every host decides for itself here, so only the document keeps two of them from going down at once: of the events that
+# name different VMs, only the first may be acted on.
 
 ACTIONS = ("tell", "drain", "drain_and_approve")
-# An event that is gone may have left its host on its way back, for so long.
+# For this many seconds after an event is over, its host may still be on its way back.
 SECONDS_TO_COME_BACK = 30
 
 # `event` is the one to drain for, or None. `late`: although another one comes first, so that it is never approved.
@@ -37,7 +37,7 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
     candidates = [(event, rule) for event, rule in _ruled(events, vm_name, rules) if rule.action != "tell"]
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
-    # What vanishes anyway takes nothing away from the others.
+    # An event that takes its own VM away takes nothing from the others.
     candidates.sort(key=lambda one: (one[0]["type"] not in TYPES_THAT_TAKE_AWAY, one[0]["not_before"] or ""))
     waits = []
     for event, rule in candidates:
@@ -122,8 +122,8 @@ def may_be_approved(document, event, vm_name):
     return same and alone and not others_than(shown[0], document["events"])
 
 
-# `approve` and `past_others` are the ids of the events for which the rules said so when the drain for them began;
-# `left` are texts about what others have to do, and with `own_steps_done` that is all there is to do.
+# What reflexes add to a journal: `approve` and `past_others` are the ids of the events for which the rules said so when
+# the drain for them began; `left` are texts about what others have to do; with `own_steps_done` nothing else is left.
 
 
 def of_journal(journal, event):
@@ -159,23 +159,23 @@ def _id_of(event):
     return canonical_id(str(event.get("id", "")))
 
 
-# What a journal has for a while after its VM was to vanish, or after a run that never came back.
-SECONDS_GONE = 5 * 60
+# What a journal has for a while after its VM was to be taken away, or after a run that never came back.
+SECONDS_OVER = 5 * 60
 # A marked approval that shows no effect for so long is sent again.
 SECONDS_TO_START = 60
 
 DRAIN, APPROVE, RETURN, TAKE_BACK, WAIT, END = "drain", "approve", "return", "take back", "wait", "end"
-Deed = collections.namedtuple("Deed", "do event look_again_in")
+Action = collections.namedtuple("Action", "do event look_again_in")
 
 
 class Situation:
-    """`ours` is by whom our journals are; `gone_for` seconds since the journal's last event was seen, or None.
+    """`ours` is by whom our journals are; `over_for` seconds since the journal's last event was seen, or None.
 
     `approvable` are the ids of the events that the rules of today have approved.
     """
 
     def __init__(
-        self, journal, document, vm_name, reflex, run, ours, boot, now, gone_for, mark_ended_for, worked_on, approvable
+        self, journal, document, vm_name, reflex, run, ours, boot, now, over_for, mark_ended_for, worked_on, approvable
     ):
         self.journal = journal
         self.document = document
@@ -185,7 +185,7 @@ class Situation:
         self.ours = ours
         self.boot = boot
         self.now = now
-        self.gone_for = gone_for
+        self.over_for = over_for
         self.mark_ended_for = mark_ended_for
         self.worked_on = worked_on
         self.approvable = approvable
@@ -194,33 +194,33 @@ class Situation:
 def next_action(it):
     if it.journal is None:
         if it.reflex.event:
-            return Deed(DRAIN, it.reflex.event, None)
+            return Action(DRAIN, it.reflex.event, None)
         if it.reflex.look_again_in is not None:
-            return Deed(WAIT, None, it.reflex.look_again_in)
-        return Deed(END, None, None)
+            return Action(WAIT, None, it.reflex.look_again_in)
+        return Action(END, None, None)
     shown = shown_events(it.journal, it.document)
     leaves_for = _to_leave_for(it)
     if it.journal.get("run_id") != it.ours:
         return _with_a_runs_journal(it, shown, leaves_for)
     if leaves_for:
-        return Deed(DRAIN, leaves_for, None)
+        return Action(DRAIN, leaves_for, None)
     # What is done goes by the more urgent event, which gives way to nobody.
     urgent = next((event for event in shown if event["type"] in TYPES_THAT_TAKE_AWAY), None)
     if it.run.holds and not urgent:
         # It takes over what is here, or lets go.
-        return Deed(WAIT, None, 1)
+        return Action(WAIT, None, 1)
     if it.journal.get("returned"):
         # All that is left of it is for a run, which does not keep the host from being drained anew.
-        return Deed(DRAIN, it.reflex.event, None) if it.reflex.event else Deed(WAIT, None, it.reflex.look_again_in)
+        return Action(DRAIN, it.reflex.event, None) if it.reflex.event else Action(WAIT, None, it.reflex.look_again_in)
     if not shown:
         # Who is to leave again at once stays out.
-        return Deed(DRAIN, it.reflex.event, None) if it.reflex.event else _when_it_is_over(it)
+        return Action(DRAIN, it.reflex.event, None) if it.reflex.event else _when_it_is_over(it)
     if it.journal["state"] == "restoring" and not urgent:
         # Somebody has begun to undo it: that is brought to an end first.
-        return Deed(RETURN, None, None)
+        return Action(RETURN, None, None)
     if not has_done_its_part(it.journal, it.boot):
-        return Deed(DRAIN, urgent or shown[0], None)
-    return _approval(it, shown) if it.journal["state"] == "drained" else Deed(WAIT, None, None)
+        return Action(DRAIN, urgent or shown[0], None)
+    return _approval(it, shown) if it.journal["state"] == "drained" else Action(WAIT, None, None)
 
 
 def _to_leave_for(it):
@@ -237,25 +237,25 @@ def shown_events(journal, document):
 
 
 def _when_it_is_over(it):
-    vanishes = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
-    if vanishes and it.journal.get("boot_id") == it.boot and (it.gone_for or 0) < SECONDS_GONE:
-        return Deed(WAIT, None, SECONDS_GONE - (it.gone_for or 0))
-    return Deed(RETURN, None, None)
+    takes_away = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
+    if takes_away and it.journal.get("boot_id") == it.boot and (it.over_for or 0) < SECONDS_OVER:
+        return Action(WAIT, None, SECONDS_OVER - (it.over_for or 0))
+    return Action(RETURN, None, None)
 
 
 def _with_a_runs_journal(it, shown, leaves_for):
     if it.worked_on:
-        return Deed(WAIT, None, 1 if leaves_for else None)
+        return Action(WAIT, None, 1 if leaves_for else None)
     if leaves_for and not _is_drained_by_hand(it):
         # Nobody waits for a VM that is taken away, and the run that began this is not at work.
-        return Deed(DRAIN, leaves_for, None)
+        return Action(DRAIN, leaves_for, None)
     if it.journal["state"] == "marked" or shown or not _was_ours(it.journal):
-        return Deed(WAIT, None, None)
+        return Action(WAIT, None, None)
     # The mark does not outlive a reboot.
-    since = (it.gone_for or 0) if it.mark_ended_for is None else it.mark_ended_for
-    if since < SECONDS_GONE:
-        return Deed(WAIT, None, SECONDS_GONE - since)
-    return Deed(DRAIN, it.reflex.event, None) if it.reflex.event else Deed(TAKE_BACK, None, None)
+    since = (it.over_for or 0) if it.mark_ended_for is None else it.mark_ended_for
+    if since < SECONDS_OVER:
+        return Action(WAIT, None, SECONDS_OVER - since)
+    return Action(DRAIN, it.reflex.event, None) if it.reflex.event else Action(TAKE_BACK, None, None)
 
 
 def _is_drained_by_hand(it):
@@ -270,7 +270,7 @@ def _was_ours(journal):
 
 def _approval(it, shown):
     if it.run.holds:
-        return Deed(WAIT, None, None)
+        return Action(WAIT, None, None)
     for event in shown:
         event_id = canonical_id(event["id"])
         if event_id not in it.approvable or not has_in(it.journal, "approve", event):
@@ -281,9 +281,9 @@ def _approval(it, shown):
         marks = [mark["at"] for mark in it.journal.get("marks", []) if canonical_id(mark["event"]) == event_id]
         age = it.now - max(marks or [0])
         if 0 <= age < SECONDS_TO_START:
-            return Deed(WAIT, None, SECONDS_TO_START - age)
-        return Deed(APPROVE, event, None)
-    return Deed(WAIT, None, None)
+            return Action(WAIT, None, SECONDS_TO_START - age)
+        return Action(APPROVE, event, None)
+    return Action(WAIT, None, None)
 
 
 # All watchers of a group read one document, each at moments of its own. What one has seen come before something else,
@@ -302,7 +302,7 @@ class Sightings:
         # Event id -> [the reading that it came with, whether that was the very next document, its date then,
         # whether it names other VMs].
         self.seen = kept.get("seen", {})
-        # When an event of other VMs went, or may have gone without being seen here.
+        # When an event of other VMs ended, or may have ended unseen.
         self.others_gone_at = kept.get("others_gone_at")
 
     def data(self):

@@ -59,7 +59,7 @@ def _react(path, only_return):
         # The watcher has started this after a good reading: the service is awake.
         reader = _reader(settings, keep=False, first_call=USUAL_CALL)
         if only_return:
-            return _reflex.give_back(settings, reader, say)
+            return _reflex.return_to_service(settings, reader, say)
         code = _reflex.main(settings, reader, say, lambda read=stamp: _stamp_of(path) != read)
     return code
 

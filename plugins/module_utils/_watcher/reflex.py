@@ -78,7 +78,7 @@ class NotDone(Exception):
     """The text is for the record. It is tried again later."""
 
 
-class Deeds:
+class Actions:
     """`ours` is the name by which the journal knows the reflexes of this host."""
 
     def __init__(self, settings, ours, tell, run_is_there=lambda: False):
@@ -112,7 +112,7 @@ class Deeds:
                 why = "; ".join(data["left"] or ["there is none"])
                 raise NotDone("no step can be done by this host itself: %s" % why)
             if any(step["number"] not in _done_in(data) for step in mine):
-                # Whoever goes on after us must not believe that it is.
+                # Whoever goes on after us must not trust that it is.
                 data.update(state="draining", drained_at=None)
             data["steps_digest"] = digest
             for key in ("returned", "own_steps_done"):
@@ -154,7 +154,7 @@ class Deeds:
         if kept is not None:
             return kept, begun_with
         self.tell("steps have changed", list=digest, list_before=begun_with)
-        self.give_back(take_over=True)
+        self.return_to_service(take_over=True)
         return self.settings["steps"], digest
 
     def _give_way(self, event):
@@ -171,7 +171,7 @@ class Deeds:
             for details in confirmed:
                 self.tell(CONFIRMED, **details)
 
-    def give_back(self, take_over=False):
+    def return_to_service(self, take_over=False):
         """Undo, last first, what the journal says was done here. What was done elsewhere is left for a run."""
         before = self.journal.read()
         if before is None:
@@ -299,7 +299,7 @@ def _done_in(journal):
     return [step["number"] for step in journal["steps"] if step["status"] == "done"]
 
 
-# It believes nothing that the watcher says: it reads the service itself. The watcher's word is only when.
+# The watcher only decides when to look. Whatever is acted on comes from a reading of the service made here.
 
 # Without news the service is read so often while there is something to wait for.
 SECONDS_BETWEEN_READINGS = 10
@@ -321,7 +321,7 @@ class Reflexes:
         self.say = say
         self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
         self.ours = owner_name(settings["name"])
-        self.deeds = Deeds(settings, self.ours, self.tell, lambda: _protocol.read_run_mark(self.mark).holds)
+        self.actions = Actions(settings, self.ours, self.tell, lambda: _protocol.read_run_mark(self.mark).holds)
         self.reader = reader
         memory = os.path.join(os.path.dirname(os.path.abspath(settings["journal"])), "reflex_memory.json")
         self.memory = KeptFile(memory, "memory of the reflexes", "drain_journal", JournalError)
@@ -339,7 +339,7 @@ class Reflexes:
             if not is_alone:
                 return 0
             kept = self._kept()
-            sightings, gone = Sightings(kept.get("sightings")), kept.get("gone")
+            sightings, over_since = Sightings(kept.get("sightings")), kept.get("gone")
             self.approvals = kept["approvals"] if kept else 0
             while True:
                 heeds_news = self._take_trigger()
@@ -349,7 +349,7 @@ class Reflexes:
                 if self.has_new_settings():
                     return AGAIN
                 if self.reader.problem is None and self.reader.knows_who():
-                    pause, is_over, gone = self._act(sightings, gone)
+                    pause, is_over, over_since = self._act(sightings, over_since)
                 else:
                     pause = 1
                 if is_over and not os.path.lexists(self.trigger):
@@ -360,21 +360,21 @@ class Reflexes:
                 elif not is_over:
                     self._wait(pause)
 
-    def _act(self, sightings, gone):
-        """Seconds until the next look, whether there is nothing left to do, and since when events are gone."""
+    def _act(self, sightings, over_since):
+        """Seconds until the next look, whether there is nothing left to do, and since when events are over."""
         document, now = self.reader.document, time.time()
         vm_name = self.reader.vm_name or self.reader.identity["vm_name"]
         if sightings.note(document, vm_name, now):
-            self._keep(sightings, gone)
+            self._keep(sightings, over_since)
         try:
-            journal = self.deeds.journal.read()
+            journal = self.actions.journal.read()
         except JournalError as error:
             self.say(str(error))
-            return SECONDS_AFTER_FAILURE, False, gone
-        gone = self._since_when_gone(journal, document, gone, sightings)
+            return SECONDS_AFTER_FAILURE, False, over_since
+        over_since = self._since_when_over(journal, document, over_since, sightings)
         run = _protocol.read_run_mark(self.mark, now)
         reflex = _decide.decide_reflex(document, vm_name, sightings, self.rules, now, self.settings["latest"], run)
-        deed = _decide.next_action(
+        action = _decide.next_action(
             _decide.Situation(
                 journal,
                 document,
@@ -384,50 +384,50 @@ class Reflexes:
                 self.ours,
                 _clock.boot_id(),
                 now,
-                None if gone is None else _clock.seconds() - gone["seconds"],
+                None if over_since is None else _clock.seconds() - over_since["seconds"],
                 _protocol.ended_for(self.mark, now),
-                bool(journal and AtWork(self.deeds.journal.path).left(journal.get("run_id"))),
+                bool(journal and AtWork(self.actions.journal.path).left(journal.get("run_id"))),
                 _decide.approvable_events(document, vm_name, self.rules, now),
             )
         )
-        if journal and (journal.get("run_id") == self.ours or deed.do == _decide.TAKE_BACK):
+        if journal and (journal.get("run_id") == self.ours or action.do == _decide.TAKE_BACK):
             # What can't be written down now is told with the next reading.
             with contextlib.suppress(JournalError):
-                self.deeds.tell_confirmed(journal, document, self.reader.read_at)
-        if self._tell_what_is_left(journal, reflex) and journal is None and deed.do == _decide.DRAIN:
+                self.actions.tell_confirmed(journal, document, self.reader.read_at)
+        if self._tell_what_is_left(journal, reflex) and journal is None and action.do == _decide.DRAIN:
             # Not even the first step can be done here.
-            return SECONDS_BETWEEN_READINGS, False, gone
-        if deed.do == _decide.END:
-            return 0, True, gone
-        if deed.do == _decide.WAIT:
-            soon = SECONDS_BETWEEN_READINGS if deed.look_again_in is None else deed.look_again_in
-            return max(0.2, min(SECONDS_BETWEEN_READINGS, soon)), False, gone
+            return SECONDS_BETWEEN_READINGS, False, over_since
+        if action.do == _decide.END:
+            return 0, True, over_since
+        if action.do == _decide.WAIT:
+            soon = SECONDS_BETWEEN_READINGS if action.look_again_in is None else action.look_again_in
+            return max(0.2, min(SECONDS_BETWEEN_READINGS, soon)), False, over_since
         try:
-            self._do(deed, reflex, journal, document, vm_name)
+            self._do(action, reflex, journal, document, vm_name)
         except (NotDone, JournalError) as error:
             self.say(str(error))
-            return SECONDS_AFTER_FAILURE, False, gone
-        return 0, False, gone
+            return SECONDS_AFTER_FAILURE, False, over_since
+        return 0, False, over_since
 
-    def _do(self, deed, reflex, journal, document, vm_name):
-        if deed.do == _decide.DRAIN:
-            self.deeds.drain(deed.event, reflex, owner=(journal or {}).get("run_id"))
-        elif deed.do == _decide.APPROVE:
+    def _do(self, action, reflex, journal, document, vm_name):
+        if action.do == _decide.DRAIN:
+            self.actions.drain(action.event, reflex, owner=(journal or {}).get("run_id"))
+        elif action.do == _decide.APPROVE:
             endpoint, version = self.reader.transports[0].endpoint, self.reader.api_version
-            self.deeds.approve(deed.event, document, vm_name, endpoint, version)
+            self.actions.approve(action.event, document, vm_name, endpoint, version)
             self.approvals += 1
         else:
-            self.deeds.give_back(take_over=deed.do == _decide.TAKE_BACK)
+            self.actions.return_to_service(take_over=action.do == _decide.TAKE_BACK)
 
-    def _since_when_gone(self, journal, document, gone, sightings):
+    def _since_when_over(self, journal, document, over_since, sightings):
         boot = _clock.boot_id()
         if journal is None or _decide.shown_events(journal, document):
             fresh = None
-        elif gone is not None and gone.get("boot_id") == boot:
-            return gone
+        elif over_since is not None and over_since.get("boot_id") == boot:
+            return over_since
         else:
             fresh = {"boot_id": boot, "seconds": _clock.seconds()}
-        if fresh != gone:
+        if fresh != over_since:
             self._keep(sightings, fresh)
         return fresh
 
@@ -472,20 +472,20 @@ class Reflexes:
         self._next_reading = time.monotonic() + SHORTEST_INTERVAL
 
     def _kept(self):
-        """What was kept, as far as it can be believed. Without it nothing is known of what came first."""
+        """What was kept, as far as it can be trusted. Without it nothing is known of what came first."""
         try:
             data = json.loads((self.memory.read() or b"{}").decode("utf-8"))
         except (ValueError, RecursionError, JournalError):
             return {}
         data = data if isinstance(data, dict) else {}
-        gone, approvals = data.get("gone"), data.get("approvals")
-        if not isinstance(gone, dict) or not isinstance(gone.get("seconds"), (int, float)):
+        over_since, approvals = data.get("gone"), data.get("approvals")
+        if not isinstance(over_since, dict) or not isinstance(over_since.get("seconds"), (int, float)):
             data["gone"] = None
         data["approvals"] = approvals if isinstance(approvals, int) and approvals >= 0 else 0
         return data
 
-    def _keep(self, sightings, gone):
-        self.memory.write({"sightings": sightings.data(), "gone": gone, "approvals": self.approvals})
+    def _keep(self, sightings, over_since):
+        self.memory.write({"sightings": sightings.data(), "gone": over_since, "approvals": self.approvals})
 
 
 @contextlib.contextmanager
@@ -517,10 +517,10 @@ def main(settings, reader, say, has_new_settings):
         return 1
 
 
-def give_back(settings, reader, say):
+def return_to_service(settings, reader, say):
     """Return the host to service whatever the document says: the watcher is going to be removed."""
     try:
-        Reflexes(settings, reader, say).deeds.give_back()
+        Reflexes(settings, reader, say).actions.return_to_service()
     except (BadRules, JournalError, NotDone) as error:
         say(str(error))
         return 1

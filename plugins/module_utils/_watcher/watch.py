@@ -23,9 +23,9 @@ from .._azure.imds import (
 )
 from .._host.files import SharedFile
 
-# A problem never ends the watch, and never counts as "no events": what was read last stays. In place of pauses that
-# grow there is the interval of the watch, which the service allows for; it asks for more by Retry-After. Nor do calls
-# grow: one that hangs may hang for good, and the next one gets through.
+# A problem never ends the watch, and never counts as "no events": the last reading stays. There is no backoff: the
+# service allows for the interval of the watch, and asks for more by Retry-After. Nor do timeouts grow: a call that
+# hangs may hang for good, while the next one gets through.
 
 # The first call ever may take two minutes. After a good reading they are given up sooner, as the next may get through.
 LONGEST_CALL = 130
@@ -262,10 +262,10 @@ class Watch:
         self._try("The status could not be written", lambda: self._keep_up_to_date(is_new, condition))
         self._try("Notices could not be sent", lambda: self.notices.go_on(is_new))
 
-    def _try(self, complaint, deed):
+    def _try(self, complaint, action):
         """A full disk or a table of processes that is full pass. It is said once, and not with each try."""
         try:
-            deed()
+            action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
             if complaint not in self._failed:
                 self._failed.add(complaint)

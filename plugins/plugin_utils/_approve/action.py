@@ -348,8 +348,8 @@ class _Approval:
         approved = "Would approve" if self.action._task.check_mode else "Approved"
         parts = [f"{approved} {', '.join(approval.approved)}"] if approval.approved else []
         parts += [
-            f"{event_id} {'would be' if self.action._task.check_mode else 'was'} approved by {leader}"
-            for event_id, leader in approval.leaders.items()
+            f"{event_id} {'would be' if self.action._task.check_mode else 'was'} approved by {sender}"
+            for event_id, sender in approval.leaders.items()
             if event_id not in approval.approved
         ]
         parts += [

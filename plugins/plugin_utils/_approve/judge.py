@@ -40,7 +40,7 @@ class Judgement:
 
 
 class Doubts(t.NamedTuple):
-    """Why hosts are not believed to be the VMs that they say they are, in sentences; nothing where they are."""
+    """Why hosts are not trusted to be the VMs that they say they are, in sentences; nothing where they are."""
 
     sender: str
     others: str
@@ -166,7 +166,7 @@ def shown_status(event_id: str, events: Sequence[EventData]) -> str:
 
 
 def is_reached(goal: str, outcome: str) -> bool:
-    """Whether an event got as far as `wait_for` says. One that is gone has started and finished, seen or not."""
+    """Whether an event got as far as `wait_for` says. One that is over has started and finished, seen or not."""
     return outcome == "gone" or (goal == "started" and outcome != "Scheduled")
 
 

@@ -173,7 +173,7 @@ class Approver:
     timeout: float
     # For each event, the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[DocumentReading], dict[str, list[str]]] = lambda _reading: {}
-    # Why hosts are not believed to be the VMs that they say they are.
+    # Why hosts are not trusted to be the VMs that they say they are.
     doubts: Callable[[DocumentReading], Doubts | None] = lambda _reading: None
     # For each event, the hosts that it names and whose journals do not say that its approval begins.
     unmarked: Callable[[], dict[str, list[str]]] = dict
@@ -233,9 +233,9 @@ class Approver:
         for event_id in (*approval.already_started, *approval.gone):
             record = self.election.record(event_id)
             # One that has begun while somebody was sending its approval was approved by him, as when an answer is lost.
-            leader = record.sent_by or record.unclear
-            if leader:
-                approval.leaders[event_id] = leader
+            sender = record.sent_by or record.unclear
+            if sender:
+                approval.leaders[event_id] = sender
         return approval
 
     def _judge(self, wanted: Sequence[str] | None) -> Judgement:
@@ -355,7 +355,7 @@ class Approver:
         elif not answer.unclear:
             _forget_unclear(own)
             if answer.problem and len(own) > 1:
-                # One of them may be gone, and the service then takes none: each for itself.
+                # One of them may be over, and the service then takes none: each for itself.
                 self.one_at_a_time = True
                 return ""
             if answer.problem:

@@ -60,7 +60,7 @@ SECONDS_BETWEEN_COMPLAINTS = 300
 LONGEST_COMPLAINT = 200
 # A reading that takes longer is given up and asked for again: there is time.
 SECONDS_PER_READING = 130.0
-# A VM that is meant to vanish and can't be reached so often in a row has done so.
+# A VM that is to be taken away has been, when it could not be reached this many times in a row.
 FAILURES_OF_A_VM_TAKEN_AWAY = 3
 # Readings in a row to which a host said nothing at all. One that boots refuses them, or can't be reached.
 SILENCES_OF_A_HANGING_HOST = 3

@@ -43,7 +43,7 @@ def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms,
 
 
 def has_begun_by_its_own_reading(host: str, vm_name: str, host_vars: HostVars) -> bool:
-    """Whether the host itself shows an event that has started for it: then it is not brought back yet."""
+    """Whether the host itself shows an event that has started for it: then it is not returned to service yet."""
     return any(event.get("status") == "Started" for event in _own_events(host, vm_name, host_vars))
 
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scheduled events on the controller: selected, and taken up again from saved readings.
 
-What Azure's documents mean is the same on a host and here, and told by `module_utils/_azure/documents.py`; this is the
-controller's door to it, with types. Pure: no I/O and no clock of its own.
+`module_utils/_azure/documents.py` defines what Azure's documents mean, on a host as here. The controller imports it
+through this file, which adds types. Pure: no I/O and no clock of its own.
 """
 
 from __future__ import annotations

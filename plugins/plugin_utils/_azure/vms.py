@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .._common.text import seconds_of
 from .events import Account, canonical_id, canonical_name, merged, parse_resource_id
 
-# Pure: host variables in, names out.
-
 # The only host variables that this file reads: a caller with a costly mapping need not fetch any other.
 NAME_VARIABLES = ("maintenance_status", "maintenance_vm_name")
 # Where an inventory says to which resource group a host belongs, as azure.azcollection.azure_rm names it.
@@ -123,7 +121,7 @@ KnownVms: t.TypeAlias = Mapping[str, Sequence[str | None]]
 
 
 class Claim(t.NamedTuple):
-    """Hosts that are not believed to be the VM that they claim to be."""
+    """Hosts that are not trusted to be the VM that they claim to be."""
 
     # The name in the form in which names are compared.
     vm_name: str
@@ -402,7 +400,7 @@ def _differ(declared: str | None, told: t.Any) -> bool:
     return bool(declared and told) and str(declared).casefold() != str(told).strip().casefold()
 
 
-# Every VM of a delivery group shows the same event, so that one event is found in many readings. Pure, and linear in
+# Every VM of a delivery group shows the same event, so one event is found in many readings. What follows is linear in
 # the size of the readings.
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
@@ -565,7 +563,7 @@ class SeenEvent:
             self.event = merged(self._accounts.values())
         self.due = NOW if self.started else moment(self.event.get("not_before"))
 
-    def believe_only_who_shows_it(self) -> list[str]:
+    def trust_only_who_shows_it(self) -> list[str]:
         """For hosts that were read again: those that still do not show it are none of its hosts. Gives their VMs."""
         return [self.hosts.pop(host) for host in self.silent]
 
@@ -578,7 +576,7 @@ class Vms:
         self._this_hosts, self._host_vars = this_hosts, host_vars
         # The delivery groups that the user declared.
         self.groups: dict[str, str] = {}
-        # Hosts that are not believed to be the VMs that they claim to be.
+        # Hosts that are not trusted to be the VMs that they claim to be.
         self.refused: set[str] = set()
         # Nearly every name stands for one host, and a list for each of 100,000 is a burden for the garbage collector.
         self._first: dict[str, str] = {}

@@ -355,8 +355,8 @@ INSTANCE_FACTS: tuple[Fact, ...] = (
 )
 
 
-# The grades: [D] documented by Microsoft, [O] observed, [I] inferred and not verified on a real VM. Beside
-# events.py, the files of these facts alone know Azure's field names: what they look at is how they are written.
+# The grades: [D] documented by Microsoft, [O] observed, [I] inferred and not verified on a real VM. Besides
+# documents.py, only this file knows Azure's field names, as the facts are about how they are written.
 
 TELL = (
     "The simulator of this collection, and what is built upon it, may be wrong about it: tell its maintainers, with the"

@@ -208,13 +208,13 @@ def _about_lease(group: str, answers: Mapping[str, LeaseAnswer]) -> Finding:
     lock_hosts = in_words(list(answers))
     found = verdict(group, list(answers), answers, READ)
     needed = len(answers) // 2 + 1
-    if len(answers) - len(found.lost_lock_hosts) < needed:
-        lost = [
+    if len(answers) - len(found.unread_lock_hosts) < needed:
+        unread = [
             f"{lock_host} ({letters(answers[lock_host].get('msg') or 'no answer')})"
-            for lock_host in found.lost_lock_hosts
+            for lock_host in found.unread_lock_hosts
         ]
         do = "Nothing begins in this group until more than half answer: look at them, or set maintenance_lock_hosts"
-        return bad("state", point, f"of its lock hosts {lock_hosts} these do not answer: {some_of(lost, 3)}", do)
+        return bad("state", point, f"of its lock hosts {lock_hosts} these do not answer: {some_of(unread, 3)}", do)
     if found.holder:
         do = "A run is at work: wait until it has ended. A lease that is not renewed lapses by itself"
         return doubtful("state", point, f"held by {found.holder}", do)
@@ -222,9 +222,9 @@ def _about_lease(group: str, answers: Mapping[str, LeaseAnswer]) -> Finding:
     if notes:
         do = "The next run of this group reads these hosts, and removes the notes of those that are in service"
         return doubtful("state", point, f"free, with notes that {some_of(notes)} may be drained", do)
-    if found.lost_lock_hosts:
+    if found.unread_lock_hosts:
         do = "One more and nothing begins in this group: look at it, or set maintenance_lock_hosts"
-        missing = in_words(list(found.lost_lock_hosts))
+        missing = in_words(list(found.unread_lock_hosts))
         return doubtful("state", point, f"free, but of its lock hosts {lock_hosts} one does not answer: {missing}", do)
     return good("state", point, f"free, kept on {lock_hosts}")
 

@@ -17,7 +17,7 @@ from .report import Finding, bad, doubtful, good
 NOTICE = 900
 # Doubts that a host is the VM that it says it is, whatever the others say.
 _ABOUT_ONE_HOST = ("contradicted", "unconfirmed")
-_DEEDS = {
+_ACTIONS = {
     "drain": "it would be drained first",
     "approve": "it would be approved without a drain",
     "ignore": "it would be left alone, and start when it is due",
@@ -110,7 +110,7 @@ def _with_reboot(host: str, variables: Mapping[str, t.Any], not_before: str) -> 
 
 
 def _about_host(event: Mapping[str, t.Any], wave: str) -> Finding:
-    seen = f"{_DEEDS[event['action']]}{wave} ({event['why']})"
+    seen = f"{_ACTIONS[event['action']]}{wave} ({event['why']})"
     if event["action"] == "drain":
         return good("plan", "a Reboot of this host", seen)
     do = "Look at maintenance_policy: what runs on the host is interrupted"

@@ -299,7 +299,7 @@ class Ledger:
         states = states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
         named = {name for name in words if name in self.hosts and self.hosts[name].events.get(event.id)}
         found = []
-        # The first that says so is believed that it starts; but with that word no VM ends the reminders of the others.
+        # The first that says so is trusted that it starts; but with that word no VM ends the reminders of the others.
         for state in [one for one in (PENDING, STARTED) if one in states]:
             deadlines = deadlines_of(words) if state == PENDING else []
             names = tuple(dict.fromkeys(host.shown for host in hosts))
@@ -410,7 +410,7 @@ class Ledger:
             del self._by_vm[canonical_name(host.vm_name)]
 
 
-# Times are those of the day. What was kept is no more believed than a notice: it only says whom to expect.
+# Times are those of the day. What was kept is no more trusted than a notice: it only says whom to expect.
 
 VERSION = 1
 _OF_A_HOST = (

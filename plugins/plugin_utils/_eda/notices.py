@@ -52,7 +52,7 @@ class SourceArguments:
         return bool(self.secret or self.secrets) or not self.endpoints
 
     def secrets_of(self, host: str) -> tuple[str, ...]:
-        """A host with a secret of its own is not believed by that of the fleet."""
+        """A host with a secret of its own is not trusted with that of the fleet."""
         return self.secrets.get(host, self.secret)
 
 

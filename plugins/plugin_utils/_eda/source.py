@@ -150,8 +150,8 @@ MOST_BYTES = 32 * 1024 * 1024
 MOST_BYTES_OF_ONE = 8 * 1024 * 1024
 # The rest is kept for addresses from which a notice was taken: where there is a secret, they know it. One that was not
 # seen before has to have a single notice taken to get there.
-MOST_CONNECTIONS_OF_STRANGERS, MOST_CONNECTIONS_OF_A_STRANGER = 500, 100
-MOST_BYTES_OF_STRANGERS, MOST_BYTES_OF_A_STRANGER = 16 * 1024 * 1024, 4 * 1024 * 1024
+MOST_CONNECTIONS_OF_UNKNOWN, MOST_CONNECTIONS_OF_ONE_UNKNOWN = 500, 100
+MOST_BYTES_OF_UNKNOWN, MOST_BYTES_OF_ONE_UNKNOWN = 16 * 1024 * 1024, 4 * 1024 * 1024
 MOST_KNOWN = 10_000
 # What the machine takes from a connection before anybody has looked at it.
 UNSEEN_BYTES = 16 * 1024
@@ -170,12 +170,12 @@ class _Held:
         self._of: dict[str, int] = {}
 
     def add(self, peer: str, number: int) -> bool:
-        """Whether that is still allowed; it counts in any case, until `give_back`."""
+        """Whether that is still allowed; it counts in any case, until `release`."""
         self._all += number
         self._of[peer] = self._of.get(peer, 0) + number
         return self._all <= self.most and self._of[peer] <= self.most_of_one
 
-    def give_back(self, peer: str, number: int) -> None:
+    def release(self, peer: str, number: int) -> None:
         self._all -= number
         left = self._of.pop(peer, 0) - number
         if left:
@@ -183,20 +183,20 @@ class _Held:
 
 
 class _Shares:
-    """Room for all, of which strangers get a share. Who is a stranger is told when something is added."""
+    """Room for all addresses, with a share for the unknown ones. `is_unknown` says which kind an address is."""
 
-    def __init__(self, all_peers: _Held, strangers: _Held) -> None:
+    def __init__(self, all_peers: _Held, unknown: _Held) -> None:
         self._all_peers = all_peers
-        self._strangers = strangers
+        self._unknown = unknown
 
-    def add(self, peer: str, number: int, is_stranger: bool) -> bool:
-        has_share = self._strangers.add(peer, number) if is_stranger else True
+    def add(self, peer: str, number: int, is_unknown: bool) -> bool:
+        has_share = self._unknown.add(peer, number) if is_unknown else True
         return self._all_peers.add(peer, number) and has_share
 
-    def give_back(self, peer: str, number: int, is_stranger: bool) -> None:
-        self._all_peers.give_back(peer, number)
-        if is_stranger:
-            self._strangers.give_back(peer, number)
+    def release(self, peer: str, number: int, is_unknown: bool) -> None:
+        self._all_peers.release(peer, number)
+        if is_unknown:
+            self._unknown.release(peer, number)
 
 
 class _Bad(Exception):
@@ -211,10 +211,10 @@ class Server:
         self._refuse = refuse
         self._connections = _Shares(
             _Held(MOST_CONNECTIONS, MOST_CONNECTIONS_OF_ONE),
-            _Held(MOST_CONNECTIONS_OF_STRANGERS, MOST_CONNECTIONS_OF_A_STRANGER),
+            _Held(MOST_CONNECTIONS_OF_UNKNOWN, MOST_CONNECTIONS_OF_ONE_UNKNOWN),
         )
         self._bytes = _Shares(
-            _Held(MOST_BYTES, MOST_BYTES_OF_ONE), _Held(MOST_BYTES_OF_STRANGERS, MOST_BYTES_OF_A_STRANGER)
+            _Held(MOST_BYTES, MOST_BYTES_OF_ONE), _Held(MOST_BYTES_OF_UNKNOWN, MOST_BYTES_OF_ONE_UNKNOWN)
         )
         # Addresses from which a notice was taken, that of the newest last.
         self._known: dict[str, None] = {}
@@ -243,11 +243,11 @@ class Server:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ["?"])[0])
-        is_stranger = peer not in self._known
-        has_room = self._connections.add(peer, 1, is_stranger)
+        is_unknown = peer not in self._known
+        has_room = self._connections.add(peer, 1, is_unknown)
         if not has_room:
             # Who is turned away takes nobody's place.
-            self._connections.give_back(peer, 1, is_stranger)
+            self._connections.release(peer, 1, is_unknown)
         try:
             if has_room:
                 status = await asyncio.wait_for(self._answer(peer, reader, writer), LONGEST_REQUEST)
@@ -263,7 +263,7 @@ class Server:
             pass
         finally:
             if has_room:
-                self._connections.give_back(peer, 1, is_stranger)
+                self._connections.release(peer, 1, is_unknown)
             writer.close()
 
     async def _answer(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
@@ -300,7 +300,7 @@ class Server:
     async def _body(self, peer: str, reader: asyncio.StreamReader, length: int) -> bytes:
         parts: list[bytes] = []
         held = 0
-        is_stranger = peer not in self._known
+        is_unknown = peer not in self._known
         try:
             while held < length:
                 part = await reader.read(min(LARGEST_HEAD, length - held))
@@ -308,11 +308,11 @@ class Server:
                     raise _Bad(400, "the request ended early")
                 held += len(part)
                 parts.append(part)
-                if not self._bytes.add(peer, len(part), is_stranger):
+                if not self._bytes.add(peer, len(part), is_unknown):
                     raise _Bad(503, "too much of what is not complete yet")
             return b"".join(parts)
         finally:
-            self._bytes.give_back(peer, held, is_stranger)
+            self._bytes.release(peer, held, is_unknown)
 
 
 async def _head(reader: asyncio.StreamReader) -> dict[str, str]:

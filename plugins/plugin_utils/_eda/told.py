@@ -146,7 +146,7 @@ class HeardEvent:
     """One that some host tells of, or told of. `told_by` has the newest word of each that still does.
 
     What Azure has taken back, or begun, it never plans again under the same id. So a host that says so is spoken for by
-    two, one of whom lies, and nobody can tell which: until that is over, who says that it is to come is believed.
+    two, one of whom lies, and nobody can tell which: until that is over, who says that it is to come is trusted.
     """
 
     id: str

@@ -293,7 +293,7 @@ STEP = keyed(
 )
 
 # What a Windows host says of one action, see _windows_host.ps1.
-_DEED = keyed(
+_ACTION = keyed(
     {},
     {
         "problem": _SHORT,
@@ -307,7 +307,7 @@ _DEED = keyed(
         "uptime": number,
     },
 )
-DEEDS = keyed({"results": list_of(_DEED)})
+ACTIONS = keyed({"results": list_of(_ACTION)})
 
 _OWNER = keyed(
     {

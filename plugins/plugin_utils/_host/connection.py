@@ -37,10 +37,9 @@ from .answers import DEEPEST_DATA, Shape, checked
 from .powershell import run_by_powershell
 from .windows import is_windows
 
-# A VM whose power fails, that freezes or is taken away does not say goodbye, and ssh waits for the end of a command
-# for ever. Here hosts go away all the time, so ssh is told to ask now and then whether somebody is there. That does
-# not help where a disk hangs, or a login that asks a dead directory: so each command has a time in which it ends as
-# well.
+# When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
+# ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
+# directory, so each command has a timeout as well.
 
 KEEP_ASKING = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
 # How long one command may take: one that reads and writes a file or two, and what comes on top of what it waits for.
@@ -237,8 +236,8 @@ def _end_processes(traceback: types.TracebackType | None) -> None:
         traceback = traceback.tb_next
 
 
-# Ansible's workers outlive the run that has started them, when that is killed with SIGKILL. One that went on would keep
-# a host for a run that is no more.
+# Ansible's workers outlive a run that is killed with SIGKILL. One that went on would hold a host for a run that has
+# ended.
 
 SECONDS_BETWEEN_LOOKS = 2.0
 
@@ -267,8 +266,8 @@ def _watch(run: int | None, over: threading.Event) -> None:
             os._exit(1)
 
 
-# A module costs the controller and the host some 150 ms of work each; this costs a fifth. Where it can't work, the
-# module does the same. On a Windows host none of them can: see powershell.py.
+# A module costs the controller and the host some 150 ms of work each; one command costs a fifth. Where the command
+# can't work, the module does the same. On a Windows host neither works: see powershell.py.
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"
@@ -432,7 +431,7 @@ def _as_sent(name: str) -> tuple[str, list[str]]:
     Comments and docstrings are left out. Imports become absolute, as nothing on the host is in a package.
     """
     module = sys.modules[name]
-    # The packages hold nothing but modules.
+    # Packages hold modules and a docstring, which hosts do not need.
     if hasattr(module, "__path__"):
         return "", []
     source = inspect.getsource(module)

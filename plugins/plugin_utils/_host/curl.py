@@ -26,7 +26,7 @@ NO_RUN_MARK = "--maintenance.azure no mark--"
 CLOCK_MARK = "--maintenance.azure clock"
 _TOLD_CLOCK = re.compile(rf"{CLOCK_MARK} ([0-9A-Za-z-]{{1,64}}) ([0-9]{{1,12}}(?:\.[0-9]{{1,9}})?)--")
 
-# As host_clock.py does it.
+# As clock.py does it.
 _READ_CLOCK = f"""read -r b 2>/dev/null <{BOOT_ID_FILE} || b={NO_BOOT_ID}
 read -r u r 2>/dev/null <{UPTIME_FILE} || u=$(date +%s)
 """
@@ -64,7 +64,7 @@ while d=${{d%/*}}; [ -n "$d" ] && [ ! -e "$d" ]; do :; done
 
 
 def renewal(path: str, run_id: str) -> str:
-    """Says that this run is still at work on the host, if it was the last to say so. As at_work.py does it."""
+    """Says that this run is still at work on the host, if it was the last to say so. As AtWork does it."""
     if not is_plain(path):
         return ""
     run = digest_of(run_id)
@@ -78,7 +78,7 @@ echo "{run} $b $((${{u%%.*}} + {SECONDS_AHEAD}))" >"$w.new" && mv -f "$w.new" "$
 
 
 def leave_mark(path: str, run_id: str) -> str:
-    """Says on a host with a watcher that a run is there, which then comes first. As mark_file.py does it.
+    """Says on a host with a watcher that a run is there, which then comes first. As run_mark.py does it.
 
     The folder is the watcher's. So the file has a name that nobody can be the first to use: a shell that is not to
     overwrite a file still writes to a disk. And it is put in the place of the mark, never into a folder of that name.
@@ -102,8 +102,8 @@ def told_mark(said: str) -> dict[str, bool]:
     return {"reflexes": REFLEXES in said, "left": NO_RUN_MARK not in said}
 
 
-# It is the cheapest way, and the only one on a host without Python. curl says what came; the conversation about it,
-# with all its patience, is that of imds.py, which here runs on the controller.
+# curl is the cheapest way, and the only one on a host without Python. It only passes on what came; retries and the rest
+# of the conversation are in imds.py, which here runs on the controller.
 
 # Said before anything is asked of the service: without it, nothing has been.
 BEGUN = "--maintenance.azure begins--"

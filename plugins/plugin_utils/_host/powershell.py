@@ -62,24 +62,24 @@ class ActionTransport:
     ) -> _http.Answer:
         if target in self.kept:
             return self.kept.pop(target)
-        deed = self._deed(method, target, body, headers, connect_seconds, seconds)
+        send = self._send(method, target, body, headers, connect_seconds, seconds)
         if method == "POST":
-            sent = self.machine.write(deed)[0]
+            sent = self.machine.write(send)[0]
             self.machine.has_sent = True
             return _answer(sent)[0]
         along, self.ask_along = self.ask_along, None
         place = self.endpoint + target
         known = self._known(place)
         if known is not None:
-            self.machine.look = Look(deed, place, _body_digest(known))
+            self.machine.look = Look(send, place, _body_digest(known))
             return answer_in(known, time.time())
-        sends = [deed]
+        sends = [send]
         if along and along != target:
-            sends.append(self._deed(method, along, None, headers, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG)))
+            sends.append(self._send(method, along, None, headers, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG)))
         found = self.machine.fetch(*sends)
         answer, content = _answer(found[0])
         if answer.status == 200:
-            self.machine.look = Look(deed, place, _body_digest(content))
+            self.machine.look = Look(send, place, _body_digest(content))
             _learn(self.machine, place, content)
         if along and len(found) > 1 and not found[1].get("problem"):
             self.kept[along] = _answer(found[1])[0]
@@ -95,7 +95,7 @@ class ActionTransport:
             return heard.content
         return self.machine.remembered(place) if self.machine.foresees and self.machine.seen.knows(place) else None
 
-    def _deed(
+    def _send(
         self,
         method: str,
         target: str,
@@ -106,7 +106,7 @@ class ActionTransport:
     ) -> WindowsAction:
         request = request_bytes(self.address, self.port, method, target, body, headers)
         return {
-            "deed": "send",
+            "action": "send",
             "address": self.address,
             "port": self.port,
             "request": base64.b64encode(request).decode(),
@@ -194,7 +194,7 @@ def run_by_powershell(
     if "here" not in inspect.signature(code.carried_out).parameters:
         return {"failed": True, "changed": False, "msg": f"{NOT_ON_WINDOWS}: it is for Linux hosts"}
     host = str(action._task.delegate_to or task_vars["inventory_hostname"])
-    deeds = WindowsActions(action, task_vars)
+    actions = WindowsActions(action, task_vars)
     check_mode = bool(action._task.check_mode)
     along = getattr(action, READ_ALONG, None)
     try:
@@ -203,7 +203,7 @@ def run_by_powershell(
         # What nothing is written for is only known by a look.
         foresees, heard = not check_mode and _writes(request), None
         for _number in range(TRIES):
-            machine = WindowsMachine(deeds, LastSeen(constants.DEFAULT_LOCAL_TMP, host), request, foresees, heard)
+            machine = WindowsMachine(actions, LastSeen(constants.DEFAULT_LOCAL_TMP, host), request, foresees, heard)
             if along:
                 machine.content(windows_path(str(along)))
                 machine.at_work(windows_path(str(along)))

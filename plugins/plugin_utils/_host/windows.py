@@ -55,20 +55,20 @@ class WindowsActions:
         self.action = action
         self.task_vars = task_vars
 
-    def done(self, deeds: Sequence[WindowsAction]) -> list[ActionResult]:
+    def done(self, actions: Sequence[WindowsAction]) -> list[ActionResult]:
         """What became of each, up to the first that has a `problem`."""
         answer = checked(
             self.action._execute_module(
-                module_name=MODULE, module_args={"deeds": list(deeds)}, task_vars=self.task_vars
+                module_name=MODULE, module_args={"actions": list(actions)}, task_vars=self.task_vars
             ),
-            _answers.DEEDS,
+            _answers.ACTIONS,
         )
         if answer.get("failed"):
             raise ActionsFailed(answer)
         results: list[ActionResult] = answer["results"]
-        whole = len(results) == len(deeds) or (bool(results) and bool(results[-1].get("problem")))
-        if not whole or len(results) > len(deeds) or any(one.get("problem") for one in results[:-1]):
-            raise ActionsFailed(unexpected(f"{len(results)} answers to {len(deeds)} deeds"))
+        whole = len(results) == len(actions) or (bool(results) and bool(results[-1].get("problem")))
+        if not whole or len(results) > len(actions) or any(one.get("problem") for one in results[:-1]):
+            raise ActionsFailed(unexpected(f"{len(results)} answers to {len(actions)} actions"))
         return results
 
 
@@ -115,8 +115,8 @@ def is_of_windows(path: str) -> bool:
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
 
 
-# A call costs some 2 s there. So what is written is decided on what was seen last, and goes to the host together with
-# the question whether it is still so. Where it is not, the host does nothing, and all is looked at anew.
+# A call to a Windows host costs some 2 s. So what is written is decided on what was seen last, and goes to the host
+# together with the question whether that still holds. If it does not, the host does nothing and is looked at again.
 
 
 class LastSeen:
@@ -157,9 +157,8 @@ class LastSeen:
         Path(name).replace(self.file)
 
 
-# The host halves run on the controller then. What they write is kept here until they come to an end, or to an
-# approval, and goes to the host in one list of deeds: is it still the boot, the document and the file that were
-# judged? Then write.
+# The host halves run on the controller. What they write is kept here until they end, or send an approval, and goes to
+# the host as one list of actions: compare the boot, the document and the file with those that were judged, then write.
 
 # The count of boots, the uptime, and when that was heard by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]
@@ -220,19 +219,19 @@ class Content:
         self.was = self.now = content
         self.is_known, self.is_changed, self.doubt = True, False, None
 
-    def deed(self) -> WindowsAction:
+    def action(self) -> WindowsAction:
         given = {"content": None if self.now is None else base64.b64encode(self.now).decode()}
         if not self.compares:
-            return {"deed": "replace", "path": self.path, "whatever_is_there": True, **given}
+            return {"action": "replace", "path": self.path, "whatever_is_there": True, **given}
         expected = None if self.was is None else hashlib.sha256(self.was).hexdigest()
-        return {"deed": "replace", "path": self.path, "expected": expected, "or_stop": True, **given}
+        return {"action": "replace", "path": self.path, "expected": expected, "or_stop": True, **given}
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
     """A question to the service, and what the decision rests on: the digest of the body that came."""
 
-    deed: WindowsAction
+    action: WindowsAction
     place: str
     body_sha256: str
 
@@ -250,13 +249,13 @@ class WindowsMachine:
 
     def __init__(
         self,
-        deeds: WindowsActions,
+        actions: WindowsActions,
         seen: LastSeen,
         request: Mapping[str, t.Any],
         foresees: bool,
         heard: JustHeard | None = None,
     ) -> None:
-        self.deeds = deeds
+        self.actions = actions
         self.seen = seen
         self.foresees = foresees
         self.heard = heard
@@ -309,8 +308,8 @@ class WindowsMachine:
     def fetch(self, *sends: WindowsAction) -> list[ActionResult]:
         """Ask the service, and look at the clock and all files that are not known yet. Returns what the sends gave."""
         unknown = [one for one in self.contents.values() if not one.is_known and not one.doubt]
-        reads = [{"deed": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
-        results = self.deeds.done([{"deed": "boot"}, *sends, *reads])
+        reads = [{"action": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
+        results = self.actions.done([{"action": "boot"}, *sends, *reads])
         self.clock.learn(results[0])
         for content, result in zip(unknown, results[1 + len(sends) :], strict=False):
             if result.get("problem"):
@@ -339,19 +338,19 @@ class WindowsMachine:
         changed = [one for one in self.contents.values() if one.is_changed]
         if not changed and not then:
             return []
-        deeds, condition = [self.clock.bounds()], {}
+        actions, condition = [self.clock.bounds()], {}
         looks_again = self.look is not None and self.heard is None and not self.has_sent
         if self.look and looks_again:
-            deeds.append(self.look.deed)
+            actions.append(self.look.action)
             condition = {"only_if": self.look.body_sha256}
-        first = len(deeds)
+        first = len(actions)
         # Who is at work is said by the owner of the journal alone.
         witnesses = [
             one for one in self.contents.values() if one.compares and one.was is not None and not one.is_changed
         ]
         written = sorted((witnesses if changed else []) + changed, key=lambda one: one.turn)
-        deeds += [{**one.deed(), **condition} for one in written] + [{**one, **condition} for one in then]
-        results = self.deeds.done(deeds)
+        actions += [{**one.action(), **condition} for one in written] + [{**one, **condition} for one in then]
+        results = self.actions.done(actions)
         look = results[1] if looks_again and len(results) > 1 else None
         if look:
             # What it has shown is good for a while, counted from here.
@@ -408,7 +407,7 @@ class WindowsMachine:
 
 
 class _Clock:
-    """What host_clock.py is on Linux: by what the host said, and the time that passed here since."""
+    """What clock.py is on Linux: by what the host said, and the time that passed here since."""
 
     def __init__(self, machine: WindowsMachine, heard: HeardClock | None) -> None:
         self.machine = machine
@@ -441,7 +440,7 @@ class _Clock:
             good_for = self.seconds() + SECONDS_OF_A_GUESS
         if good_for is not None:
             latest = good_for if latest is None else min(good_for, latest)
-        bounds: WindowsAction = {"deed": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
+        bounds: WindowsAction = {"action": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
         return bounds if latest is None else {**bounds, "uptime_to": latest}
 
     def _known(self) -> HeardClock:
@@ -457,7 +456,7 @@ class _Clock:
 
 
 class WindowsFile:
-    """What kept_file.py is on Linux."""
+    """What KeptFile is on Linux."""
 
     def __init__(self, machine: WindowsMachine, path: str, name: str, setting: str, error: type[Exception]) -> None:
         self.machine = machine

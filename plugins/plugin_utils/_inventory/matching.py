@@ -31,7 +31,7 @@ class InventoryHost:
     vm_id: str | None = None
     delivery_group: str | None = None
     endpoint: str | None = None
-    # What its variables say about which VM it is, under the names of vm_claims.py.
+    # What its variables say about which VM it is, under the names of vms.py.
     identity: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -167,7 +167,7 @@ class HostsByName:
         for host in self.hosts.values():
             self.by_vm_name.setdefault(canonical_name(host.vm_name), []).append(host)
 
-    def believe(self, readings: t.Iterable[Reading]) -> None:
+    def trust(self, readings: t.Iterable[Reading]) -> None:
         """Learn who a host is from a reading that is its own."""
         for reading in readings:
             host = self.hosts.get(reading.hosts[0]) if len(reading.hosts) == 1 else None

@@ -239,7 +239,7 @@ class HostVariables:
         return None, None
 
 
-# Pure. The rules, which docs/inventory.md tells to users:
+# The rules, as in docs/inventory.md:
 #
 # - A reading is the last word on the hosts that it was taken for, on the VM that answered, and on the hosts of the same
 #   known delivery group. The newest such reading counts.
@@ -259,9 +259,9 @@ def make_overlay(
     oldest = -float("inf") if settings.max_age is None else settings.now - settings.max_age
     in_time = sorted((reading for reading in readings if reading.read_at >= oldest), key=lambda one: one.read_at)
     too_old = [reading for reading in readings if reading.read_at < oldest]
-    in_time, not_believed = _without_false_claims(fleet, in_time)
-    failures = [*failures, *not_believed]
-    fleet.believe(in_time)
+    in_time, not_trusted = _without_false_claims(fleet, in_time)
+    failures = [*failures, *not_trusted]
+    fleet.trust(in_time)
     views = [ReadingView(reading, settings) for reading in in_time]
     knowledge = Knowledge(fleet, views)
     overlay = Overlay()
@@ -271,7 +271,7 @@ def make_overlay(
         if new:
             overlay.created = [host.name for host in new]
             fleet = HostsByName([*fleet.hosts.values(), *new])
-            fleet.believe(())
+            fleet.trust(())
             knowledge = Knowledge(fleet, views)
     _give(fleet, knowledge, too_old, failures, settings, overlay)
     _warn(overlay, views, knowledge, without_host, settings)

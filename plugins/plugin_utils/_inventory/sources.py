@@ -37,8 +37,6 @@ from .._azure.events import (
 )
 from .matching import EndpointQuestion, Failure, Reading
 
-# Says how one request went in the words of `wire.py`; when to ask again is decided in `patience.py`.
-
 try:
     import requests
     import urllib3

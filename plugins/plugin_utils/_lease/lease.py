@@ -34,8 +34,7 @@ def letters(text: t.Any) -> str:
     return printable(text)[:LONGEST_TEXT]
 
 
-# Every run comes to the same answer, whatever its pattern and limit are.
-
+# Lock hosts per lease. Every run chooses the same ones, whatever its pattern and limit are.
 HOW_MANY = 3
 LONGEST_NAME = 40
 
@@ -93,7 +92,7 @@ def group_path(path: str, group: str) -> str:
 # One lock host may lie. Two runs that each got a majority share a lock host, and if that one lies, an honest one
 # refuses: so one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
 
-TAKE, RENEW, RELEASE, READ = DEEDS = ("take", "renew", "release", "read")
+TAKE, RENEW, RELEASE, READ = ACTIONS = ("take", "renew", "release", "read")
 # Of who has nobody to ask.
 NOTHING = "nothing"
 
@@ -131,7 +130,7 @@ class LeaseVerdict:
     # hosts that have it, `lacking` those that answered, remember back to its time, and do not have it.
     notes: tuple[Mapping[str, t.Any], ...]
     # The lock hosts that could not be reached, or could not do it.
-    lost_lock_hosts: tuple[str, ...]
+    unread_lock_hosts: tuple[str, ...]
     # A majority grants the lease, and these lock hosts stand in its way.
     refused_by: tuple[str, ...]
     # The lock host that has refused for so long that the majority counts; "" for none.
@@ -172,7 +171,7 @@ def verdict(
         held=held,
         holder=_holder(answers, held),
         notes=_tagged_notes(answers, hosts, now),
-        lost_lock_hosts=tuple(lock_host for lock_host, answer in answers.items() if answer.lost),
+        unread_lock_hosts=tuple(lock_host for lock_host, answer in answers.items() if answer.unread),
         refused_by=tuple(refusing) if has_majority and not held else (),
         outvoted=outvoted,
         refusals=refusals,
@@ -210,25 +209,25 @@ class _Answer:
 
     def __init__(self, result: t.Any, do: str) -> None:
         self.said: Mapping[str, t.Any] = result if isinstance(result, Mapping) else {}
-        self.lost = not isinstance(self.said.get("held"), bool) or bool(
+        self.unread = not isinstance(self.said.get("held"), bool) or bool(
             self.said.get("failed") or self.said.get("unreachable")
         )
-        self.counts = not self.lost and self.said["held"] and (do != RENEW or self.said.get("renewed") is True)
+        self.counts = not self.unread and self.said["held"] and (do != RENEW or self.said.get("renewed") is True)
         holder = self.said.get("holder")
-        self.holder: Mapping[str, t.Any] | None = holder if isinstance(holder, Mapping) and not self.lost else None
+        self.holder: Mapping[str, t.Any] | None = holder if isinstance(holder, Mapping) and not self.unread else None
         # Somebody else has it there, and still keeps others out.
-        self.refuses = not self.lost and not self.said["held"] and self.holder is not None
+        self.refuses = not self.unread and not self.said["held"] and self.holder is not None
         self.too_new_for = self._seconds("too_new_for")
         self.state = self._state(do)
 
     def _seconds(self, name: str) -> float:
         found = self.said.get(name)
-        return float(t.cast(float, found)) if not self.lost and _is_number(found) else 0.0
+        return float(t.cast(float, found)) if not self.unread and _is_number(found) else 0.0
 
     def _state(self, do: str) -> str:
         if self.said.get("unreachable") or not self.said:
             return "unreachable"
-        if self.lost:
+        if self.unread:
             return letters(self.said.get("msg") or "no answer")
         if self.counts:
             return "held"
@@ -242,7 +241,7 @@ class _Answer:
         """Key -> note, for those that are of the right shape. A lock host may say anything."""
         said = self.said.get("notes")
         by_host: dict[str, list[Mapping[str, t.Any]]] = {}
-        for note in said if isinstance(said, (list, tuple)) and not self.lost else ():
+        for note in said if isinstance(said, (list, tuple)) and not self.unread else ():
             if _is_note(note) and (hosts is None or note["host"] in hosts):
                 mark = note["mark"] and {name: note["mark"][name] for name in MARK_KEYS}
                 by_host.setdefault(note["host"], []).append({**{name: note[name] for name in NOTE_KEYS}, "mark": mark})
@@ -252,7 +251,7 @@ class _Answer:
 
     def remembers(self, note: Mapping[str, t.Any], now: float) -> bool:
         """Whether this lock host would still have the note if it had been given it."""
-        if self.lost or self.too_new_for > 0:
+        if self.unread or self.too_new_for > 0:
             return False
         return now - self._seconds("remembers") <= _time_of(note, now)
 
@@ -350,11 +349,11 @@ def _sentence(found: LeaseVerdict, answers: Mapping[str, _Answer], needed: int, 
     count = f"{ours} of {len(answers)} lock hosts hold it for this run and it takes {needed} ({where})"
     if found.refused_by:
         return _refused(found, answers, lease, count, do)
-    if len(answers) - len(found.lost_lock_hosts) < needed:
+    if len(answers) - len(found.unread_lock_hosts) < needed:
         both = " Of two lock hosts both are needed; one, or three, is better." if len(answers) == 2 else ""
         return (
-            f"The {lease} can't be had: {count}.{both} Make {', '.join(found.lost_lock_hosts)} reachable again, or name"
-            " other hosts in maintenance_lock_hosts, the same for every run"
+            f"The {lease} can't be had: {count}.{both} Make {', '.join(found.unread_lock_hosts)} reachable again, or"
+            " name other hosts in maintenance_lock_hosts, the same for every run"
         )
     if do == RENEW:
         since = f" Now it is held by {found.holder}." if found.holder else ""

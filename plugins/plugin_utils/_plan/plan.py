@@ -172,7 +172,7 @@ def make_plan(
     the whole inventory by its VMs, for hosts that are not declared to be the VMs that they say they are.
 
     `read_again`: they were read again just now, for what is about to be done. Before that, a host that is named by an
-    event and does not show it stays with the others, to be read once more; after that, the event is not believed of it.
+    event and does not show it stays with the others, to be read once more; after that, the event is not trusted for it.
 
     Raises ValueError with a sentence for the user.
     """
@@ -268,7 +268,7 @@ def _by_reason(
 
 
 def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: bool, now: float | None) -> PlanEntry:
-    not_believed_of = seen.believe_only_who_shows_it() if read_again else []
+    not_believed_of = seen.trust_only_who_shows_it() if read_again else []
     outside = seen.outside + not_believed_of
     left = _seconds_left(seen, now)
     event = {**seen.merged(lambda account: how_careful(account, rules, left)), "seconds_left": left}

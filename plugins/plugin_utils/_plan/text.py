@@ -14,7 +14,7 @@ from .._common.text import LINE_WIDTH, clock, in_words, some_of, wrapped
 from .plan import Plan, PlanEntry, PlanWave
 
 _MOST = 8
-_DEEDS = {
+_ACTIONS = {
     "drain": "drain {hosts}",
     "approve": "approve it",
     "wait": "wait until it is over and the hosts are back",
@@ -72,8 +72,8 @@ def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
     lines = wrapped(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, left)}")
     lines += wrapped(_hosts(wave["hosts"]), indent=2)
     for event in wave["events"][:_MOST]:
-        deeds = [_START_ACTIONS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
-        lines += wrapped(f"{event['type']} {event['id']}: {', '.join(deeds)}", indent=2)
+        actions = [_START_ACTIONS[step].format(count=_counted(len(event["hosts"]), "host")) for step in event["steps"]]
+        lines += wrapped(f"{event['type']} {event['id']}: {', '.join(actions)}", indent=2)
     if len(wave["events"]) > _MOST:
         lines.append(f"  and {_counted(len(wave['events']) - _MOST, 'more event')}")
     return lines
@@ -113,10 +113,10 @@ def _event(event: PlanEntry) -> list[tuple[int, str]]:
         said.append((4, f'Azure says: "{event["description"]}"'))
     # Where the drain comes too late, only an earlier run can have drained anything.
     restored = hosts if "drain" in event["steps"] else "what is drained"
-    deeds = [_DEEDS[step].format(hosts=restored if step == "restore" else hosts) for step in event["steps"]]
+    actions = [_ACTIONS[step].format(hosts=restored if step == "restore" else hosts) for step in event["steps"]]
     if event["vanishing"]:
-        deeds.append("not wait for it, as the VM does not come back")
-    said.append((4, _sentence(", then ".join(deeds))))
+        actions.append("not wait for it, as the VM does not come back")
+    said.append((4, _sentence(", then ".join(actions))))
     said.append((4, f"Why: {event['why']}."))
     said += [(4, text) for text in _why_not(event)]
     return said

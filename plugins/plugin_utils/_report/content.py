@@ -48,7 +48,7 @@ def make_report(
     record: Mapping[str, t.Any] | None = None,
     names: Callable[[], InventoryNames] | None = None,
 ) -> dict[str, t.Any]:
-    """The report as data. `run` is `maintenance_run`, where there is one; `record` what record.py makes of the hosts'.
+    """The report as data. `run` is `maintenance_run`, where there is one; `record` what record_of makes of the hosts'.
 
     `names`: the whole inventory by its VMs.
 

@@ -53,8 +53,10 @@ class Verdicts:
         return [t.cast(NoteData, note) for found in held for note in found.notes]
 
 
-def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, needed: Iterable[str] = ()) -> Verdicts:
-    """A lock host is believed about the hosts of its own lease alone.
+def verdicts_of(
+    state: RunState, answers: LeaseAnswers, action: str, now: float, needed: Iterable[str] = ()
+) -> Verdicts:
+    """A lock host is trusted about the hosts of its own lease alone.
 
     Of `needed` leases this run has those that it was told it has: no answer at all is a no.
     """
@@ -67,7 +69,7 @@ def verdicts_of(state: RunState, answers: LeaseAnswers, deed: str, now: float, n
                 lease,
                 state["lock_hosts"][lease],
                 answers.get(lease, {}),
-                deed,
+                action,
                 hosts=set(members.get(lease, ())),
                 now=now,
                 refused_before=state["refusals"].get(lease),
@@ -100,9 +102,9 @@ def calls_for(
     calls: list[LeaseCall] = []
     for lease in leases_for(hosts, grouping):
         own = [_as_kept(note) for note in notes if state["lease_of"].get(note["host"], "") == lease]
-        gone = [host for host in forget if state["lease_of"].get(host, "") == lease]
+        forgotten = [host for host in forget if state["lease_of"].get(host, "") == lease]
         calls += [
-            {"group": lease, "lock_host": lock_host, "notes": own, "forget": gone}
+            {"group": lease, "lock_host": lock_host, "notes": own, "forget": forgotten}
             for lock_host in state["lock_hosts"].get(lease, ())
         ]
     return calls
@@ -210,9 +212,8 @@ def owner_only(fence: FenceTerms) -> FenceTerms:
     return {**fence, "boot_id": None, "seconds": None, "events": []}
 
 
-# A reading that is a moment older than the lease misses what another run did in between. The lock hosts tell: where
-# they have a note of another run, all is read again. Whatever else has changed, the host finds out before its first
-# step.
+# A reading from just before the lease misses what another run did in between. If a lock host has a note of another run,
+# all hosts are read again. Any other change is noticed by the host before its first step.
 
 # Each is a task of its own for the hosts that ask.
 MOST_CALLS = 6

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The model of a run: hosts, events and settings, and their words."""
+"""The model of a run: hosts, events and settings, and their words. rules.py has the rules.
+
+Times are seconds by the controller's clock.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,6 @@ from collections.abc import Iterable, Mapping
 
 from .._azure.events import TYPES_THAT_TAKE_AWAY
 from .._common.text import natural
-
-# Times are seconds by the controller's clock.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Event:
         return self.status == "Started"
 
     @property
-    def vanishing(self) -> bool:
+    def takes_away(self) -> bool:
         return self.type in TYPES_THAT_TAKE_AWAY
 
     @property
@@ -66,7 +67,7 @@ class Mark:
     at: float
     takes_down: bool = True
     # The VM is not waited for: the event counts only as long as somebody shows it.
-    vanishing: bool = False
+    takes_away: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Host:
     # By the controller's clock; None where it is not known.
     booted_at: float | None = None
     journal: Journal | None = None
-    # Why it is not believed (two hosts claim one VM): it covers nothing, what is drained there is still returned.
+    # Why it is not trusted (two hosts claim one VM): it covers nothing, what is drained there is still returned.
     refused: str = ""
     # Why this run can't return it to service.
     stuck: str = ""
@@ -176,7 +177,7 @@ class Run:
 
 
 # What a run may be told to do with hosts of a group.
-FINISH = "finish"  # wait for an event that is under way; return to service when it is gone
+FINISH = "finish"  # wait for an event that is under way; return to service when it is over
 RETURN = "return"  # return to service now
 ROUND = "round"  # drain, or check what is drained; then approve the one event `approve`
 DRAIN = "drain"  # drain, and approve nothing
@@ -305,8 +306,6 @@ def _flag(name: str, value: t.Any) -> bool:
     raise ValueError(f"{name} must be true or false, not {value!r}")
 
 
-# decide.py has the rules that are made of these words.
-
 # A single lock host may have missed a note.
 LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2
 
@@ -345,15 +344,15 @@ class GroupState:
     def _note_counts(self, note: Note, host: Host) -> bool:
         """Whether a note counts as the journal of its host: about any other host, its own reading is the truth.
 
-        A host that has booted since may have lost its journal, with a mark in it.
+        A host that has booted since may have lost its journal, with a mark in it. A note that two lock hosts would
+        remember, and lack, was never written by a majority: nobody has acted on it.
         """
-        if note.type in TYPES_THAT_TAKE_AWAY:
+        if note.type in TYPES_THAT_TAKE_AWAY or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
         if not host.read:
             return True
         booted_since = host.booted_at is not None and host.booted_at > note.at
-        is_shown = note.mark is not None and note.mark.event in host.named_with
-        return booted_since and is_shown and len(note.lacking) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
+        return booted_since and note.mark is not None and note.mark.event in host.named_with
 
     @functools.cached_property
     def first_elsewhere(self) -> Event | None:
@@ -379,7 +378,7 @@ class GroupState:
             for mark in host.journal.marks if host.journal else ():
                 if mark.event not in host.named_with:
                     continue
-                if mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts)):
+                if mark.event not in self.by_id and (mark.takes_away or self._any_was_read(mark.hosts)):
                     continue
                 _keep_newest(found, mark)
         return found
@@ -390,7 +389,7 @@ class GroupState:
         found: dict[str, Mark] = {}
         for note in (note for notes in self._notes.values() for note in notes):
             mark = note.mark
-            if mark and not (mark.event not in self.by_id and (mark.vanishing or self._any_was_read(mark.hosts))):
+            if mark and not (mark.event not in self.by_id and (mark.takes_away or self._any_was_read(mark.hosts))):
                 _keep_newest(found, mark)
         return found
 
@@ -430,15 +429,15 @@ class GroupState:
             # Rule 6: it is told and no longer counts.
             return False
         journal = host.journal
-        # A VM that is meant to vanish is lost anyway: it holds nobody up.
-        if journal and journal.drained and not self._is_lost_anyway(host, journal.types, journal.events):
+        # A VM that Azure takes away delays nobody.
+        if journal and journal.drained and not self._is_taken_away(host, journal.types, journal.events):
             return True
         records = self._records.get(host.name, ())
-        if any(not self._is_lost_anyway(host, record.types, record.events) for record in records):
+        if any(not self._is_taken_away(host, record.types, record.events) for record in records):
             return True
         return host.name in self._notes
 
-    def _is_lost_anyway(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
+    def _is_taken_away(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
         """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
         found = [kind in TYPES_THAT_TAKE_AWAY for kind in types]
         if not any(found) or not host.read:

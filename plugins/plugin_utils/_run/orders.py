@@ -50,10 +50,10 @@ def wave_orders(
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
-    `drains` tells each host's drain state; a host that is not in it is lost. `later`: hosts of the batch whose turn has
-    not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those that
-    are brought back to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
-    `no_time`: events so near that whoever is brought back would not be drained again in time.
+    `drains` has each host's drain state; a host that is not in it is unreachable. `later`: hosts of the batch whose
+    turn has not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`:
+    those that return to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
+    `no_time`: events so near that whoever is returned to service would not be drained again in time.
     """
     orders: dict[str, Order] = {host: empty_order(drains.get(host, "lost")) for host in batch}
     # Who is read again first keeps the others of the event waiting, drained.
@@ -63,12 +63,12 @@ def wave_orders(
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
-        # What could not be drained in time stays as it is, its neighbours too, until the event has come and gone.
+        # What could not be drained in time stays as it is, its neighbours too, until the event is over.
         # So do, when it is near, those of a host that can't be read.
         states = {orders[host]["drain"] for host in hosts}
-        beside_one_lost = event["action"] == "drain" and event["id"] in no_time and "lost" in states
+        beside_one_unreachable = event["action"] == "drain" and event["id"] in no_time and "lost" in states
         for host in hosts:
-            too_late = "late" in states or (beside_one_lost and orders[host]["drain"] != "lost")
+            too_late = "late" in states or (beside_one_unreachable and orders[host]["drain"] != "lost")
             _give(orders[host], event, blocked, too_late, event["id"] in put_off)
     waiting = {host for event in events if event["id"] in put_off for host in event["hosts"]}
     for host, order in orders.items():
@@ -118,7 +118,7 @@ def empty_order(drain: str) -> Order:
         "wait": [],
         "refused": [],
         "blocked": {},
-        "vanishes": False,
+        "taken_away": False,
         "acts": False,
         "restore": False,
         "stays": False,
@@ -151,8 +151,8 @@ def _give(order: Order, event: PlanEntry, blocked: list[str], too_late: bool, no
     elif not started:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
     if event["vanishing"]:
-        # Who is late for it is gone soon all the same: back in service it would only lose what it was given.
-        order["vanishes"] = order["vanishes"] or too_late or event["id"] not in order["blocked"]
+        # A VM that is drained too late is taken away all the same, so its return to service would be in vain.
+        order["taken_away"] = order["taken_away"] or too_late or event["id"] not in order["blocked"]
     elif event["id"] not in order["blocked"] or too_late:
         order["wait"].append(event["id"])
 
@@ -165,7 +165,7 @@ def _contradiction(event: PlanEntry) -> Refusal:
 
 
 def _is_restored(order: Order, on_failed_drain: str) -> bool:
-    if order["drain"] == "lost" or order["vanishes"]:
+    if order["drain"] == "lost" or order["taken_away"]:
         return False
     if order["drain"] == "not_needed":
         # Nothing was drained; the journal with the mark of the approval is put away.
@@ -268,7 +268,7 @@ def host_outcome(
 def _state(order: Order, approve: Mapping[str, t.Any], restore: Mapping[str, t.Any]) -> str:
     if order["drain"] == "lost":
         return "lost"
-    if order["vanishes"]:
+    if order["taken_away"]:
         return "vanished"
     if order["drain"] == "not_needed" and not restore.get("error"):
         return "failed" if approve.get("error") else "passed"

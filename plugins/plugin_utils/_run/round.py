@@ -30,7 +30,7 @@ from .rounds import Round, next_round, next_slice
 from .rules import drain_deadline, may_approve_now
 from .run import returned_by_others, stale
 from .run_state import FenceTerms, Kept, LeaseCall, NoteData, Order, RunState
-from .view import Inventory, gone_now, grouping_of, kept_of, model_of_batch, newest_plan
+from .view import Inventory, grouping_of, kept_of, model_of_batch, newest_plan, not_shown_now
 
 
 class Decision(t.TypedDict):
@@ -122,7 +122,7 @@ def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping
 
 
 def _may_have_lost(known: Kept, note: NoteData) -> bool:
-    """Whether the host may have lost the mark that the note holds, by the rule of the model: state.py."""
+    """Whether the host may have lost the mark that the note holds, by the rule of model.py."""
     booted_since = known["booted_at"] is not None and known["booted_at"] > note["at"]
     is_shown = note["mark"] is not None and note["mark"]["event"] in known["named_in"]
     return booted_since and is_shown and len(note.get("lacking", ())) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
@@ -136,17 +136,17 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, no
     if not out:
         return decision
     why = lost(min(out))
-    gone = [entry["id"] for entry in found["events"] if not out.isdisjoint(entry["hosts"])]
+    dropped = [entry["id"] for entry in found["events"] if not out.isdisjoint(entry["hosts"])]
     return {
         **decision,
         "round": {
             **found,
-            "events": [entry for entry in found["events"] if entry["id"] not in gone],
+            "events": [entry for entry in found["events"] if entry["id"] not in dropped],
             "drain": [host for host in found["drain"] if host not in out],
             "back": [host for host in found["back"] if host not in out],
             "stay": [host for host in found["stay"] if host not in out],
             "later": [*found["later"], *sorted(out)],
-            "held": {**found["held"], **dict.fromkeys(gone, why)},
+            "held": {**found["held"], **dict.fromkeys(dropped, why)},
             "again": True,
         },
     }
@@ -163,7 +163,7 @@ def order(
     grouping = grouping_of(kept)
     run = model_of_batch(state, kept, variables, made, run_settings, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
-    # An event that has started, grown or gone since is taken as it is now.
+    # An event that has started, grown or ended since is taken as it is now.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
     held = {}
     for entry in entries:
@@ -193,7 +193,7 @@ def order(
         one["marks"] = [mark_of(by_id[event], now) for event in sent]
         one["fence"] = fence = fence_for(variables[host], sent, run_settings)
         fence["may_start"] = may_start
-        # Who is brought back although his event is still there must have been read just now.
+        # A host that returns to service although its event is still shown must have been read just now.
         one["restore_fence"] = fence if host in found["back"] else owner_only(fence)
     notes = approval_notes(
         [by_id[mark["event"]] for one in orders.values() for mark in one["marks"]], state["run_id"], now
@@ -256,7 +256,7 @@ def record(
         **state,
         "outcomes": outcomes,
         "kept": kept,
-        "gone": gone_now(state, fresh),
+        "not_shown": not_shown_now(state, fresh),
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
         "first_wave": None,

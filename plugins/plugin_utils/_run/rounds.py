@@ -26,7 +26,7 @@ class Round(t.TypedDict):
     # The hosts that are drained now, and for which events.
     drain: list[str]
     drain_for: dict[str, list[str]]
-    # Hosts whose turn has not come, those that stay drained for their next event, those that are brought back first.
+    # Hosts whose turn has not come, those that stay drained for their next event, those that return to service first.
     later: list[str]
     stay: list[str]
     back: list[str]
@@ -78,7 +78,7 @@ def next_round(
         "stay": sorted(busy & stay & drained, key=natural),
         "back": back,
         "held": held,
-        # What vanishes is not waited for, so that it would be the same once more.
+        # Nobody waits for a VM that is taken away, so another round would be the same.
         "again": bool(put_off) and did,
         "waits": not did
         and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
@@ -95,12 +95,12 @@ def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
 
 
 def _is_chosen(entry: PlanEntry, going: set[str]) -> bool:
-    """What may go down is decided in one place. What has started is waited for, what vanishes is drained at once."""
+    """Started events are waited for, what is taken away is drained at once; the rest is decided by the rules."""
     return entry["status"] == "Started" or entry["vanishing"] or entry["id"] in going
 
 
 def drained_for(entries: Sequence[PlanEntry], drained: set[str]) -> dict[str, list[str]]:
-    """A drain is for all events of a host that need one, so that it is not given back between them."""
+    """A drain is for all events of a host that need one, so that it is not returned to service between them."""
     found: dict[str, list[str]] = {}
     for entry in entries:
         if entry["action"] == "drain":

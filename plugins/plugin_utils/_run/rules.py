@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules: what may go down now, and what may be approved.
 
-It is made anew each time that something has changed, from the newest readings, so that no decision here is about more
-than the next thing to do. state.py has the words, such as "under way" and "down".
+The decision is made again whenever something has changed, from the newest readings, so it is never about more than the
+next thing to do. model.py defines the words, such as "under way" and "down".
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class _Decision:
     def _drained_after_the_approval(self, busy: set[str]) -> list[Move]:
         """(8) A host that a sent event names later; rule 3: one that lost its journal while its event is under way."""
         found = []
-        for event in [event for event in self.state.events if event.action == "drain" and not event.vanishing]:
+        for event in [event for event in self.state.events if event.action == "drain" and not event.takes_away]:
             hosts = [name for name in event.hosts if name not in busy and self._is_caught(name, event)]
             if not hosts:
                 continue
@@ -200,8 +200,8 @@ class _Decision:
         return lost or self.state.is_sent_for(host, event)
 
     def _is_due_at_once(self, name: str, event: Event) -> bool:
-        """Rule 4: a Preempt or Terminate takes away what is lost anyway."""
-        return event.vanishing and not event.started and self._is_to_drain(name, event)
+        """Rule 4: the VM of a Preempt or Terminate is taken away in any case."""
+        return event.takes_away and not event.started and self._is_to_drain(name, event)
 
     def _is_to_drain(self, name: str, event: Event) -> bool:
         host = self.state.hosts.get(name)
@@ -210,7 +210,7 @@ class _Decision:
         return not _is_drained(host, event) and not self.state.is_worked_on(host)
 
     def _finishing(self, busy: set[str], resent: set[str]) -> list[Move]:
-        """Rule 2: a host whose event is marked or Started is waited for, and never brought back before."""
+        """Rule 2: a host whose event is marked or Started is waited for, and never returned to service before."""
         found = []
         for host in self.state.actable:
             ours = self.state.has_something_drained(host) or (host.journal and host.journal.marks)
@@ -227,7 +227,7 @@ class _Decision:
         return found
 
     def _unread(self) -> list[Move]:
-        """What is down and can't be read is waited for: only a good reading tells that its event is gone."""
+        """What is down and can't be read is waited for: only a good reading shows that its event is over."""
         awaited = (self.state.down | self.state.marked_hosts) & self.run.may_act_on
         return [
             self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
@@ -236,15 +236,15 @@ class _Decision:
         ]
 
     def _is_returnable(self, host: Host, busy: set[str]) -> bool:
-        """Something of it is drained, and nothing speaks against bringing it back."""
+        """Something of it is drained, and nothing speaks against its return to service."""
         return (
             self.state.has_something_drained(host)
             and host.name not in busy
             and not host.stuck
             and not self.state.event_under_way_of(host)
             and not self.state.is_worked_on(host)
-            # It is lost anyway; back in service it would only lose what it was given.
-            and not any(event.vanishing and event.action == "drain" for event in self.state.by_host.get(host.name, ()))
+            # It is taken away anyway; work returned to it would only be lost.
+            and not any(event.takes_away and event.action == "drain" for event in self.state.by_host.get(host.name, ()))
         )
 
     def _returned(self) -> list[Move]:
@@ -255,7 +255,7 @@ class _Decision:
                 continue
             events = sorted(self.state.drained_for(host))
             move = self._move(RETURN, [host.name], events, "Its event is over, or is not the next")
-            # The lease is needed to bring back a host whose event is still there.
+            # The lease is needed to return a host to service whose event is still shown.
             still = any(event.takes_down for event in self.state.by_host.get(host.name, ()) if event.id in host.shows)
             found.append(dataclasses.replace(move, needs_lease=still))
         return found
@@ -283,7 +283,7 @@ class _Decision:
     def _begun(self, busy: set[str]) -> list[Move]:
         """The next of the group with what goes along, and what is held back."""
         moves = []
-        # What is out, but may be brought back, keeps nobody from being the next: it is brought back first.
+        # A host that is out, but may be returned to service, is returned first and delays nobody.
         fixed = self.state.down - set(self.returnable)
         for event in self.state.events:
             # One thing at a time for each host.
@@ -414,7 +414,7 @@ def _not_drained(state: GroupState, event: Event) -> _Obstacle | None:
 
 
 def _one_before(state: GroupState, event: Event) -> _Obstacle | None:
-    """Rule 3 (6): of the events that share a host the next is approved when the one before is gone."""
+    """Rule 3 (6): of the events that share a host the next is approved when the one before is over."""
     for name in event.hosts:
         for other in state.by_host.get(name, ()):
             if other.id != event.id and _must_be_gone(state, other, event):
@@ -491,7 +491,7 @@ class _Room:
 
     def obstacle(self, state: GroupState, event: Event) -> _Obstacle | None:
         new = {name for name in event.hosts if name not in self.down}
-        if not event.takes_down or event.vanishing or not new:
+        if not event.takes_down or event.takes_away or not new:
             return None
         limit = self.run.settings.max_at_once
         others = self.down - set(event.hosts)

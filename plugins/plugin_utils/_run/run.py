@@ -23,7 +23,7 @@ from .orders import left_as_it_is, returned
 from .rounds import SHORTEST_PAUSE, in_slices
 from .run_state import STAYS, Kept, LeaseCall, Order, Outcome, RecordData, RunState
 from .summary import MOST_HOSTS
-from .view import Inventory, gone_now, grouping_of, kept_of, newest_plan
+from .view import Inventory, grouping_of, kept_of, newest_plan, not_shown_now
 
 # A node's label says that it has the annotation, which nobody can search for.
 ANNOTATION = "maintenance.azure/drained"
@@ -147,7 +147,7 @@ def begin(
         "plan": t.cast(Plan, {}),
         "events": {},
         "kept": {},
-        "gone": [],
+        "not_shown": [],
         "outcomes": {},
         "held": {},
         "stopped": "",
@@ -201,7 +201,7 @@ def plan(state: RunState, variables: HostVars, run_settings: RunSettings, invent
         "kept": kept,
         # In a batch the other hosts' readings are not at hand.
         "vms": with_told_scopes(state["vms"], this_hosts_of(shared_names, variables)),
-        "gone": gone_now(state, fresh),
+        "not_shown": not_shown_now(state, fresh),
         "refused": made["refused_hosts"],
         # Events keep what was first planned for them.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
@@ -246,17 +246,17 @@ def for_the_plays(state: RunState, run_settings: RunSettings) -> dict[str, t.Any
     return {
         "run_id": state["run_id"],
         "waves": [wave["hosts"] for wave in _to_run(state, run_settings)],
-        # Whatever stopped the run: a host whose event is gone belongs back in service.
+        # Whatever stopped the run: a host whose event is over belongs back in service.
         "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
         "to_read": state["to_read"],
-        "vanished": vanished(state),
+        "taken_away": hosts_taken_away(state),
         # What hosts have said before, they have said in this run.
         "has_read": bool(state["plan"]),
     }
 
 
-def vanished(state: RunState) -> list[str]:
-    """What was handed over to Azure to be taken away is nobody's business any more."""
+def hosts_taken_away(state: RunState) -> list[str]:
+    """Return the hosts that were handed over to Azure, which takes them away: the run ignores them."""
     return [host for host, outcome in state["outcomes"].items() if outcome["state"] == "vanished"]
 
 
@@ -277,7 +277,7 @@ def in_numbers(plan: Plan) -> dict[str, t.Any]:
 
 
 def leftovers(state: RunState) -> list[str]:
-    """Hosts that a run left drained, and whose event is gone."""
+    """Return the hosts that a run left drained and whose event is over."""
     # The disk with the journal may be gone; then only other machines remember.
     found = dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
     return [host for host in found if not _is_taken_care_of(state, host)]
@@ -306,8 +306,10 @@ def return_leftovers(
     for host, known in kept.items():
         if _is_worked_on(known, state["run_id"], now):
             busy.append(host)
-        gone = is_in_service(known) and not known["journal"] and host not in {one["host"] for one in state["records"]}
-        orders[host] = left_as_it_is() if gone or host in busy else returned("drained")
+        is_clear = (
+            is_in_service(known) and not known["journal"] and host not in {one["host"] for one in state["records"]}
+        )
+        orders[host] = left_as_it_is() if is_clear or host in busy else returned("drained")
         orders[host]["restore_fence"] = owner_only(fence_for(variables[host], [], run_settings))
     pause = SHORTEST_PAUSE if busy and now - since < LONGEST_WAIT_FOR_THE_DEAD else 0
     return orders, pause
@@ -379,7 +381,7 @@ def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
     """
     group_of = grouping_of(state["kept"]).group_of
     groups = {group_of[host] for host in batch if host in group_of}
-    seen_off = {*batch, *vanished(state)}
+    seen_off = {*batch, *hosts_taken_away(state)}
     return [
         host
         for host, known in state["kept"].items()

@@ -90,7 +90,7 @@ class LeaseCall(t.TypedDict):
 
 
 class FirstWave(t.TypedDict):
-    """What the lock hosts were asked right after the plan: see first_wave.py."""
+    """What the lock hosts were asked right after the plan: see leases.py."""
 
     at: float
     hosts: list[str]
@@ -114,7 +114,7 @@ class Order(t.TypedDict):
     wait: list[str]
     refused: list[Refusal]
     blocked: dict[str, list[str]]
-    vanishes: bool
+    taken_away: bool
     acts: bool
     restore: bool
     stays: bool
@@ -204,7 +204,7 @@ class RunState(t.TypedDict):
     # What was last seen of each host.
     kept: dict[str, Kept]
     # Declared groups and events that a host of theirs has shown and does not show any more.
-    gone: list[list[str]]
+    not_shown: list[list[str]]
     outcomes: dict[str, Outcome]
     # Event -> why it was not begun.
     held: dict[str, str]
@@ -213,14 +213,14 @@ class RunState(t.TypedDict):
     # Lease -> its lock hosts; host -> its lease; what the lock hosts were told.
     lock_hosts: dict[str, list[str]]
     lease_of: dict[str, str]
-    # Host of the inventory -> its VM and its resource group, where it declares them: see vm_claims.py.
+    # Host of the inventory -> its VM and its resource group, where it declares them: see vms.py.
     vms: dict[str, list[str | None]]
     # Host -> its service, whatever `--limit` says, where enough of them must be in service.
     services: dict[str, str]
     notes: list[NoteData]
     # Hosts that are not the VMs that they claim to be, by the newest plan of all hosts.
     refused: list[str]
-    # Lease -> lock host -> since when it has refused what a majority granted: see quorum.py.
+    # Lease -> lock host -> since when it has refused what a majority granted: see lease.py.
     refusals: dict[str, dict[str, LeaseRefusal]]
     first_wave: FirstWave | None
     # What other machines remember of hosts whose steps act there, and of others; host -> why it can't be drained, as
@@ -233,9 +233,6 @@ class RunState(t.TypedDict):
     # Since when nothing could be done but wait.
     waits_since: float | None
 
-
-# Nearly all hosts of a group show the same events. Written out for each host, the text of a thousand VMs would hold a
-# million ids; so each list is written once.
 
 # Before 2.19, ansible-core makes data of a text that reads like a literal of Python, as JSON without null and true
 # does, and a text that is no JSON any more when it is asked for one again.
@@ -251,7 +248,8 @@ def from_carried(text: str) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", json.loads(text.removeprefix(NO_LITERAL)))
 
 
-# What nearly all hosts of a group have in common.
+# Nearly all hosts of a group show the same events. Written out for each host, the text of a thousand VMs would hold a
+# million ids; so each of these lists is written once.
 _LISTS = ("shows", "showed", "accounts")
 
 

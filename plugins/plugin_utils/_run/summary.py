@@ -107,7 +107,7 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
 
 
 def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Plan) -> set[str]:
-    """Their event is gone, but another run was at work on them."""
+    """Their event is over, but another run was at work on them."""
     back = ("restored", "passed", "failed")
     return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
 
@@ -148,8 +148,8 @@ def _events(known: Mapping[str, PlanEntry], outcomes: Mapping[str, Outcome]) -> 
         for event_id, event in known.items()
     }
     for outcome in outcomes.values():
-        for event_id, leader in outcome["leaders"].items():
-            found.setdefault(event_id, {})["approved_by"] = leader
+        for event_id, sender in outcome["leaders"].items():
+            found.setdefault(event_id, {})["approved_by"] = sender
         for event_id, times in outcome.get("times", {}).items():
             entry = found.setdefault(event_id, {})
             # Every host of an event sees it for itself; what counts is who saw it first.

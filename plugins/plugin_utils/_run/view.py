@@ -22,8 +22,6 @@ from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordDa
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
 # variables are costly to ask for.
 
-# What a run keeps of a host that it has read.
-
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
 _OF_AN_EVENT = ("source", "description", "not_before", "duration_seconds")
 
@@ -60,7 +58,7 @@ def _account_kept(raw: Mapping[str, t.Any]) -> EventKept:
     return t.cast(EventKept, {**account, "resources": names, **more})
 
 
-def events_gone(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[tuple[str, str]]:
+def events_not_shown(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[tuple[str, str]]:
     """What a host has shown and does not show any more, and nobody of its declared group who was read with it does."""
     shown = shown_by_group(fresh)
     missing = {
@@ -160,7 +158,7 @@ def model_of(
     notes: Sequence[NoteData] = (),
     records: Sequence[RecordData] = (),
     elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
-    gone: Iterable[Sequence[str]] = (),
+    not_shown: Iterable[Sequence[str]] = (),
     inventory: Mapping[str, str] | None = None,
     refused: t.Container[str] = (),
     read_now: Iterable[str] = (),
@@ -168,10 +166,10 @@ def model_of(
     """`readings`: the variables of the hosts that were read just now, and that this run may act on.
 
     `planned` are the entries of their plan: it knows which of two VMs of one name an event means. `elsewhere` tells the
-    hosts of the inventory that are not of this run, by VM name; it is costly. `gone`: declared groups, and their events
-    that are no longer there. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`: hosts that
-    are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read
-    with it.
+    hosts of the inventory that are not of this run, by VM name; it is costly. `not_shown`: declared groups, and their
+    events that are no longer shown. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`:
+    hosts that are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that
+    were read with it.
     """
     over = {
         (kept[host]["place"]["delivery_group"], event)
@@ -201,7 +199,9 @@ def model_of(
         run=run_id,
         now=now,
         hosts=(*hosts, *_never_read(spoken_of, kept, grouping, inventory or {})),
-        events=tuple(_events(kept, named_in, fresh, grouping, over, set(map(tuple, gone)), planned, rules, names, now)),
+        events=tuple(
+            _events(kept, named_in, fresh, grouping, over, set(map(tuple, not_shown)), planned, rules, names, now)
+        ),
         notes=tuple(_note(note, now) for note in notes),
         records=tuple(
             Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
@@ -253,7 +253,7 @@ def _events(
     fresh: t.Container[str],
     grouping: Grouping,
     over: set[tuple[str, str]],
-    gone: set[tuple[str, ...]],
+    not_shown: set[tuple[str, ...]],
     planned: Iterable[PlanEntry],
     rules: Sequence[Rule],
     names: _Names,
@@ -279,7 +279,7 @@ def _events(
     entries = {(grouping.group_of.get(host), entry["id"]): entry for entry in planned for host in entry["hosts"]}
     for (group, event_id), found in accounts.items():
         scoped = (declared[group], event_id)
-        if scoped in over or ((group, event_id) not in shown_now and scoped in gone):
+        if scoped in over or ((group, event_id) not in shown_now and scoped in not_shown):
             continue
         told = merged(found.values(), lambda account: how_careful(account, rules, _seconds_left(account, now)))
         hosts, outside = names.of(told)
@@ -290,7 +290,7 @@ def _events(
             continue
         entry = entries.get((group, event_id))
         if entry:
-            # The plan does not believe an event of everybody whom it names.
+            # The plan does not trust an event of everybody whom it names.
             others = [host for host in hosts if host in entry["not_in_run"]]
             # In another batch there may be a host that says so itself.
             themselves = by_own_account.get((group, event_id), [])
@@ -362,7 +362,7 @@ def _mark(mark: Mapping[str, t.Any], now: float) -> Mark:
         hosts=tuple(mark["hosts"]),
         at=min(now, float(mark["at"])),
         takes_down=bool(mark.get("takes_down", True)),
-        vanishing=bool(mark.get("vanishing", False)),
+        takes_away=bool(mark.get("vanishing", False)),
     )
 
 
@@ -384,14 +384,14 @@ def _host(
 ) -> Host:
     journal = known["journal"]
     state = (outcome or {}).get("state")
-    gone = {event for group, event in over if group == known["place"]["delivery_group"]}
-    own = [account for account in known["accounts"] if account["id"] in named_in and account["id"] not in gone]
+    over_here = {event for group, event in over if group == known["place"]["delivery_group"]}
+    own = [account for account in known["accounts"] if account["id"] in named_in and account["id"] not in over_here]
     return Host(
         name=name,
         group=grouping.group_of[name],
         domain=grouping.domain_of[name],
         read=known["shows"] is not None and not is_noted,
-        shows=tuple(event for event in _shown_last(known) if event not in gone),
+        shows=tuple(event for event in _shown_last(known) if event not in over_here),
         named_with={account["id"]: (name, *names.of(account)[0]) for account in own},
         booted_at=known["booted_at"],
         journal=Journal(
@@ -471,7 +471,7 @@ def model_of_batch(
         notes=state["notes"],
         records=state["records"],
         elsewhere=functools.cache(inventory.elsewhere),
-        gone=gone_now(state, {host: kept[host] for host in (*variables, *read_now)}),
+        not_shown=not_shown_now(state, {host: kept[host] for host in (*variables, *read_now)}),
         inventory=state["lease_of"],
         refused={*state["refused"], *made["refused_hosts"]},
         read_now=read_now,
@@ -480,7 +480,7 @@ def model_of_batch(
     return dataclasses.replace(run, failures=failed, services=state["services"] or None)
 
 
-def gone_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
-    """Declared groups and their events that are no longer there, by what hosts have said now."""
-    before = {(group, event) for group, event in state["gone"]}
-    return sorted(map(list, (events_gone(state["kept"], fresh) | before) - shown_by_group(fresh)))
+def not_shown_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
+    """Declared groups and their events that are no longer shown, by what hosts have said now."""
+    before = {(group, event) for group, event in state["not_shown"]}
+    return sorted(map(list, (events_not_shown(state["kept"], fresh) | before) - shown_by_group(fresh)))

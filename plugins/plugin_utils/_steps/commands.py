@@ -207,7 +207,7 @@ class StepOrders:
         if self.perform in ("claim", "act"):
             # Where the journal is gone, only what that machine remembers is undone.
             must_exist = bool(self.item.get("remembered"))
-            record = {"folder": options["records"], "deed": self._deed(), "must_exist": must_exist}
+            record = {"folder": options["records"], "action": self._recorded_action(), "must_exist": must_exist}
             order.update(run_id=self.plan["run_id"], record=record)
         else:
             order.update(journal=self.plan["journal"], run_id=self.plan["run_id"])
@@ -217,7 +217,7 @@ class StepOrders:
         return order
 
     def _said_of_the_run(self) -> dict[str, t.Any]:
-        """What the host itself says of the run, to others and in its record."""
+        """What the host itself says of the run, to others and in its audit file."""
         return {
             "fenced": self.plan.get("fenced", False),
             "audit": self.plan.get("audit"),
@@ -235,7 +235,7 @@ class StepOrders:
         left = max(0.0, self.plan["deadline"] - time.time())
         return max(float(SECONDS_AHEAD), float(min([left, *own[:1]])))
 
-    def _deed(self) -> dict[str, t.Any]:
+    def _recorded_action(self) -> dict[str, t.Any]:
         """What another machine writes down of what is done there for this host."""
         events = [str(event.get("id")) for event in self.plan["events"]]
         types = [str(event.get("type")) for event in self.plan["events"]]

@@ -179,8 +179,8 @@ def leaves_nothing(kind: str, arguments: Mapping[str, t.Any]) -> bool:
     return kind == "connections" or (half is not None and not arguments.get(half))
 
 
-# That is its kind and what it acts on, such as a server of a backend on a load balancer. How long it may take and
-# what it says is not part of it.
+# A step is known again by its kind and by what it acts on, such as a server of a backend on a load balancer. Its
+# timeout and its messages do not count.
 
 Identity: t.TypeAlias = dict[str, t.Any]
 

@@ -265,13 +265,13 @@ def _matters(kind: str, arguments: Mapping[str, t.Any], placed: Placed) -> bool:
 
 
 def _is_same(record: StepData, kind: str, arguments: Mapping[str, t.Any]) -> bool:
-    return bool(record["kind"] == kind and _deed(record["arguments"]) == _deed(arguments))
+    return bool(record["kind"] == kind and _as_texts(record["arguments"]) == _as_texts(arguments))
 
 
-def _deed(value: t.Any) -> t.Any:
+def _as_texts(value: t.Any) -> t.Any:
     """What is done, whatever way it is written: a host fills in texts where a template gives numbers."""
     if isinstance(value, Mapping):
-        return {str(name): _deed(one) for name, one in value.items() if name not in _OF_NO_MATTER}
+        return {str(name): _as_texts(one) for name, one in value.items() if name not in _OF_NO_MATTER}
     if isinstance(value, (list, tuple)):
-        return [_deed(one) for one in value]
+        return [_as_texts(one) for one in value]
     return str(value)

@@ -115,7 +115,7 @@ def program_parts(files: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 # A host knows no templates. So the steps are resolved with marks in place of what is not known yet, which the host
-# replaces. Where a text that leads to a step looks at the event, as a condition does (event_uses.py finds them), or
+# replaces. Where a text that leads to a step looks at the event, as a condition does (EventUses finds them), or
 # marks come to another step than the template itself would for an event of some kind, the host can't do it.
 
 Whereabouts: t.TypeAlias = tuple[t.Any, ...]
@@ -241,7 +241,7 @@ def with_texts(value: t.Any, put: Callable[[str], t.Any]) -> t.Any:
 # A host knows no templates: it puts what it knows of an event in the place of `{{ maintenance_event.KEY }}`, and no
 # more. So every text that leads to `drain_steps` is taken apart, however many variables are in between. One that
 # looks at an event, or at what another text has made of it, can't be done there. One that only passes it on can. A
-# variable whose name is itself made by a template can't be followed; for such a one filled_in.py tries events of
+# variable whose name is itself made by a template can't be followed; check_that_the_host_can tries events of
 # every kind.
 
 EVENT = "maintenance_event"

@@ -133,8 +133,8 @@ class Azure:
         yield script.down_for
         for host in event.hosts:
             if event.type == "Preempt":
-                self.world.hosts[host].vanished = True
-            if self.world.hosts[host].vanished:
+                self.world.hosts[host].is_away = True
+            if self.world.hosts[host].is_away:
                 continue
             self.world.hosts[host].comes_back(lost_disk=event.type == "Redeploy")
             if event.type == "Redeploy" and event.started_by_itself:

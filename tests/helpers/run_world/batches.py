@@ -109,7 +109,7 @@ def _units(state: GroupState) -> list[_Pack]:
             parent[root(host)] = root(named[event.id][0])
     for known in state.hosts.values():
         left = known.journal or state.has_something_drained(known)
-        # A VM that vanished is not waited for.
+        # A VM that was taken away is not waited for.
         if left and _is_planned(state, known.name) and (known.read or known.name in state.down):
             root(known.name)
     members: dict[str, list[str]] = {}

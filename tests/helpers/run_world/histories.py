@@ -329,8 +329,8 @@ def _is_left(world, event):
 
 
 def _has_ended(world, last):
-    # A VM that vanished while it was drained for something else, before anybody saw why, is waited for as any other.
-    unseen = any(host.vanished for host in world.hosts.values())
+    # A VM that was taken away while it was drained for something else, before anybody saw why, is waited for.
+    unseen = any(host.is_away for host in world.hosts.values())
     is_through = last.ended_at is not None and last.ended_at < HEALED + PATIENCE
     if not is_through and not unseen and not (world.lies and _is_settled(world)):
         world.truth.broken("Progress", "the last run waits for ever")

@@ -42,7 +42,7 @@ class WorldHost:
         self.journal = None
         self.serves = True
         self.up = True
-        self.vanished = False
+        self.is_away = False
         # It takes commands and never answers.
         self.hangs = False
         self.boot = 0
@@ -219,7 +219,7 @@ class Balancer:
 
     def _mine(self, host, run):
         record = self.records.get(host)
-        if self.world.parts.deeds_in_two_commands and (record is None or record.run != run):
+        if self.world.parts.actions_in_two_commands and (record is None or record.run != run):
             raise Refused("the record is not this run's any more")
 
     def off(self, host, run, events, counted):

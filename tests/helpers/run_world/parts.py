@@ -15,7 +15,7 @@ class Parts:
     host_is_the_fence: bool = True  # (1)
     only_running_leases_are_renewed: bool = True  # (2)
     notes: bool = True  # (3)
-    deeds_in_two_commands: bool = True  # (4)
+    actions_in_two_commands: bool = True  # (4)
     return_is_written_first: bool = True  # (5)
     one_approval_at_a_time: bool = True  # (6)
     new_event_is_written_first: bool = True  # (7)

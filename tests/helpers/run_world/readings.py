@@ -9,7 +9,7 @@ import dataclasses
 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.text import iso_time
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.plan import make_plan, read_policy
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import gone_now, kept_of, model_of
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.view import kept_of, model_of, not_shown_now
 
 from .liars import events_told, journal_told, told
 
@@ -80,7 +80,7 @@ class Known:
         self.run = run
         self.hosts = tuple(hosts)
         self.kept = {}
-        self.gone = []
+        self.not_shown = []
         self.variables = {}
 
     def _declared(self, host):
@@ -95,7 +95,7 @@ class Known:
             status = {"maintenance_status": readings[host].status} if host in readings else {}
             self.variables[host] = {**self._declared(host), **status}
         fresh = kept_of(hosts, self.variables, self.world.clock.now, self.kept)
-        self.gone = gone_now({"kept": self.kept, "gone": self.gone}, fresh)
+        self.not_shown = not_shown_now({"kept": self.kept, "not_shown": self.not_shown}, fresh)
         self.kept.update(fresh)
 
     def read_before(self):
@@ -133,7 +133,7 @@ class Known:
             notes=notes,
             records=records,
             elsewhere=self._elsewhere,
-            gone=self.gone,
+            not_shown=self.not_shown,
             inventory=world.group,
             refused=plan["refused_hosts"],
             read_now=[host for host in fresh if host not in batch],

@@ -468,7 +468,7 @@ class Run:
         if self.world.parts.new_event_is_written_first or "balancer" not in done:
             yield from self.on_balancer("write", host, self.name, move.events)
         yield from self.point(f"recorded {host}")
-        if self.world.parts.deeds_in_two_commands:
+        if self.world.parts.actions_in_two_commands:
             yield from self.on_host(host, "renew", self.name)
         yield from self.point(f"off {host}")
         if "balancer" not in done:

@@ -27,12 +27,12 @@ class Truth:
         return not self.world.balancer.rotation[host] or not self.world.hosts[host].serves
 
     def _is_down(self, host, seen_from, compared_at):
-        if self.world.hosts[host].vanished:
+        if self.world.hosts[host].is_away:
             return False
         if self.is_disturbed(host) and not self.world.is_taken_away(host):
             return True
         for event in self.world.azure.events.values():
-            # I2 does not count Preempt: it takes away what is lost anyway.
+            # I2 does not count Preempt: the VM is taken away in any case.
             if event.shown and event.takes_down and event.type != "Preempt" and host in event.hosts:
                 if event.approved:
                     return True
@@ -87,7 +87,7 @@ class Truth:
                     self.broken("I1", f"{event.id}, which was approved, takes {host}, which is in service")
 
     def about_to_disturb(self, host, event_ids, counted):
-        """The first step of a drain. `counted`: not by overlap, nor for what vanishes or was sent already."""
+        """The first step of a drain. `counted`: not by overlap, nor for what is taken away or was sent already."""
         if self.is_disturbed(host) or not counted:
             return
         # A liar may have named one that does not exist.
@@ -121,7 +121,7 @@ class Truth:
 
     def at_the_end(self):
         for host in self.world.hosts:
-            if self.world.hosts[host].vanished or self.world.has_liar(self.world.group[host]):
+            if self.world.hosts[host].is_away or self.world.has_liar(self.world.group[host]):
                 continue
             if self.is_disturbed(host) and not any(
                 event.shown and host in event.hosts for event in self.world.azure.events.values()

@@ -62,7 +62,7 @@ class World:
     def loses_disk(self, host):
         """By an accident, and not by an event."""
         machine = self.hosts[host]
-        if machine.vanished or not machine.up:
+        if machine.is_away or not machine.up:
             return
         self.tell(f"{host} loses its disk")
         machine.goes_down(10.0)

@@ -97,7 +97,7 @@ class Machine:
         (self.folder / "calls.jsonl").unlink(missing_ok=True)
 
     def has_trouble(self, **trouble: Any) -> None:
-        """`lie`: goes into each answer. `lose`: the answer to a call with this deed is lost, so many times."""
+        """`lie`: goes into each answer. `lose`: the answer to a call with this action is lost, so many times."""
         self._keep("trouble", trouble)
 
     def trouble(self) -> dict[str, Any]:

@@ -254,9 +254,9 @@ def _probe_file(machine: Machine, given: dict[str, Any], check_mode: bool) -> di
         "remove": found is not None,
         "create": found is None,
         "put": found is None or found["content"] != given["Content"],
-    }[given["Deed"]]
+    }[given["Action"]]
     if changes and not check_mode:
-        if given["Deed"] == "remove":
+        if given["Action"] == "remove":
             path.unlink()
         else:
             path.parent.mkdir(parents=True, exist_ok=True)

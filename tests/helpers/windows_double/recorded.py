@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a real PowerShell said to the deeds of _windows_host.ps1, case by case, and what listened and lay there then.
+"""What a real PowerShell said to the actions of _windows_host.ps1, case by case, and what listened and lay there then.
 
-A replay asks the same again, of whatever does these deeds: each case finds what those before have left.
+A replay asks the same again, of whatever does these actions: each case finds what those before have left.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def as_recorded(result: dict[str, Any]) -> dict[str, Any]:
 
 def _make_links(folder: Path, case: dict[str, Any]) -> None:
     """The links that were there, made beside what the cases before have left."""
-    for deed in case["deeds"]:
+    for action in case["actions"]:
         for name, target in LINKS.items():
-            if f"/{name}" in deed.get("path", "") and not (folder / name).is_symlink():
+            if f"/{name}" in action.get("path", "") and not (folder / name).is_symlink():
                 if target == "elsewhere":
                     (folder / target).mkdir()
                 (folder / name).symlink_to(folder / target)
@@ -114,12 +114,12 @@ def differences(folder: Path, done: Callable[[list[dict[str, Any]], bool], dict[
     found = []
     for case in CASES:
         _make_links(folder, case)
-        asked = [dict(deed) for deed in case["deeds"]]
+        asked = [dict(action) for action in case["actions"]]
         with contextlib.ExitStack() as stack:
-            for port in {deed["port"] for deed in asked if deed.get("port") in SERVERS}:
+            for port in {action["port"] for action in asked if action.get("port") in SERVERS}:
                 real = stack.enter_context(served(SERVERS[port]))
-                for deed in asked:
-                    deed["port"] = real if deed.get("port") == port else deed.get("port")
+                for action in asked:
+                    action["port"] = real if action.get("port") == port else action.get("port")
             told = done(asked, case["check_mode"])
         answered = ([as_recorded(one) for one in told["results"]], told["changed"])
         recorded = ([as_recorded(one) for one in case["results"]], case["changed"])

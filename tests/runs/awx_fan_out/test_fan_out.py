@@ -105,7 +105,7 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
     (name,) = {job["extra_data"].pop("maintenance_fan_out_id") for job in launched["jobs"]}
     assert name.startswith("by hand ")
     for job in launched["jobs"]:
-        # The hosts are also the pattern of the roll: its lock is kept by hosts of its own group.
+        # The hosts are also the pattern of the run: its lock is kept by hosts of its own group.
         assert job["extra_data"] == {
             "maintenance_hosts": job["limit"],
             "maintenance_drain_profile": "web",

@@ -235,9 +235,9 @@ def test_the_inventory_source_and_the_jobs_before_the_approval(awx, fleet, tmp_p
 
 def test_nobody_is_asked_where_there_is_nothing_to_do(awx):
     awx.sync_inventory()
-    failed = awx.run("failed.yml", maintenance_failed_step="roll")
+    failed = awx.run("failed.yml", maintenance_failed_step="run")
     assert failed.status == "failed"
-    assert "The node roll of this workflow failed. Its output says why." in " ".join(failed.output.split())
+    assert "The node run of this workflow failed. Its output says why." in " ".join(failed.output.split())
     plan = awx.run("drain_then_approve.yml", **{**RUN, "maintenance_plan_only": "yes"})
     assert plan.code == 0, plan.output
     assert plan.artifacts["maintenance_plan"]["to_do"] is False

@@ -105,7 +105,7 @@ def test_a_run_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
     )
     group = awx.store.named("job_templates", "Azure maintenance: roll one group")
     assert (group["job_slice_count"], group["ask_job_slice_count_on_launch"]) == (1, False)
-    # Rolls of one group meet at the same file, whoever started them. Empty: an earlier version set another file.
+    # Runs of one group meet at the same file, whoever started them. Empty: an earlier version set another file.
     assert json.loads(group["extra_vars"]) == {}
     assert "maintenance_lock_path" not in (run["extra_vars"] or "")
     assert awx.store.linked("job_templates", run["name"], "credentials") == ["Azure VMs", "Cluster"]
@@ -150,13 +150,13 @@ def told_of(store):
 WORKFLOW = "Azure maintenance: workflow"
 # `failed` always fails: it makes the workflow red after its report, and there only.
 WAYS = {
-    "approval success": {"roll"},
+    "approval success": {"run"},
     "approval failure": {"report"},
     "plan failure": {"failed_plan", "report_failure"},
-    "roll success": {"report"},
-    "roll failure": {"failed_roll", "report_failure"},
+    "run success": {"report"},
+    "run failure": {"failed_run", "report_failure"},
 }
-WITHOUT_GATE = {**WAYS, "plan success": {"approval"}, "report_failure always": {"failed_plan", "failed_roll"}}
+WITHOUT_GATE = {**WAYS, "plan success": {"approval"}, "report_failure always": {"failed_plan", "failed_run"}}
 # A gate that stays shut is no failure: that is so every five minutes.
 WITH_GATE = {
     **WAYS,
@@ -165,7 +165,7 @@ WITH_GATE = {
     "plan success": {"gate"},
     "gate success": {"approval"},
     "gate failure": {"report"},
-    "report_failure always": {"failed_collect", "failed_plan", "failed_roll"},
+    "report_failure always": {"failed_collect", "failed_plan", "failed_run"},
 }
 
 
@@ -192,7 +192,7 @@ def test_the_schedule_looks_and_the_workflow_asks_and_runs(first, awx):
     assert store.linked("job_templates", look["name"], "credentials") == ["Azure VMs", "Cluster", "This AWX"]
     assert ways(store) == WITHOUT_GATE
     assert told_of(store) == {"collect", "drain then approve", "fan out", "look", "report", "roll one group"}
-    plan, run = (store.named("workflow_job_template_nodes", name) for name in ("plan", "roll"))
+    plan, run = (store.named("workflow_job_template_nodes", name) for name in ("plan", "run"))
     assert plan["job_type"] == "check"
     assert "job_type" not in run
     templates = {
@@ -248,7 +248,7 @@ def simple(tmp_path_factory):
 
 def test_what_the_guide_shows_first_is_enough(simple):
     assert len(simple.list("job_templates")) == 5
-    run = simple.named("workflow_job_template_nodes", "roll")
+    run = simple.named("workflow_job_template_nodes", "run")
     assert simple.find("job_templates", run["unified_job_template"])["name"].endswith("drain then approve")
     (credential,) = simple.list("credentials")
     assert credential["inputs"]["ssh_key_data"] == "a key that nobody has"
@@ -263,7 +263,7 @@ def test_a_workflow_is_red_where_something_failed_and_only_there(simple):
 
 
 def test_the_last_node_knows_what_failed(simple):
-    for step in ("collect", "plan", "roll"):
+    for step in ("collect", "plan", "run"):
         node = simple.named("workflow_job_template_nodes", f"failed_{step}")
         assert node["extra_data"] == {"maintenance_failed_step": step}
 

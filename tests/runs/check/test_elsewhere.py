@@ -42,12 +42,12 @@ def found(tmp_path_factory):
         }
         for group, notes in (("b", []), ("c", [NOTE]), ("f", []))
     ]
-    gives_back = {
-        "name": "Give back",
+    releases = {
+        "name": "Release",
         "maintenance.azure.lease": {**lease, "do": "release", "group": "c"},
         "when": "inventory_hostname.startswith('c')",
     }
-    done = play(folder, listed, *tasks, gives_back, hosts="all:!d-0:!e-0:!e-1")
+    done = play(folder, listed, *tasks, releases, hosts="all:!d-0:!e-0:!e-1")
     assert done.code == 0, done.output
     for path in folder.glob("f-[01]*.lock"):
         path.write_text("nonsense")

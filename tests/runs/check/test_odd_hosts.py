@@ -193,7 +193,7 @@ def found(tmp_path_factory):
             "drained since 2026-11-16T00:21:00Z by run run-7 for E-1, which is not",
         ),
         ("unreadable", "journal", "bad", "can't be understood"),
-        ("of-others", "journal", "bad", "can be written by others, so it is not believed"),
+        ("of-others", "journal", "bad", "can be written by others, so it is not trusted"),
         ("plain", "watcher", "good", "none here"),
         ("watched", "watcher", "good", "at work, version 0.1.0"),
         ("silent", "watcher", "bad", "silent for 6"),

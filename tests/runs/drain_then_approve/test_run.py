@@ -118,7 +118,7 @@ def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):
     assert "Drain web-0" not in run.output
 
 
-def test_a_vm_that_is_meant_to_vanish_is_not_waited_for_and_not_restored(pair):
+def test_a_vm_that_is_taken_away_is_not_waited_for_and_not_restored(pair):
     pair.simulator.add_event(id="S", type="Preempt", resources=["web-0"], notice=600, dwell=600)
     run = pair.run()
     assert run.code == 0, run.output

@@ -29,15 +29,15 @@ TASKS = ROOT / "playbooks" / "tasks"
 ONE = ["web-1"]
 
 
-def lease_tasks(deed, group="", seconds=90):
+def lease_tasks(action, group="", seconds=90):
     return {
-        "name": deed,
-        "ansible.builtin.include_tasks": str(TASKS / f"{deed}_lease.yml"),
+        "name": action,
+        "ansible.builtin.include_tasks": str(TASKS / f"{action}_lease.yml"),
         "vars": {"__lease_group": group, "__lease_seconds": seconds},
     }
 
 
-TAKE, RENEW, GIVE_BACK = lease_tasks("take"), lease_tasks("renew"), lease_tasks("release")
+TAKE, RENEW, RELEASE = lease_tasks("take"), lease_tasks("renew"), lease_tasks("release")
 
 
 def play(*arguments, **more):
@@ -124,10 +124,10 @@ def foreign(folder, seconds, group="", notes=(), lock_hosts=LOCK_HOSTS):
 
 
 @pytest.mark.rest
-def test_take_renew_give_back_also_outside_the_limit(tmp_path, hosts):
+def test_take_renew_release_also_outside_the_limit(tmp_path, hosts):
     looked = tmp_path / "looked"
     copy = {"name": "Look", "ansible.builtin.command": f"cp -r {tmp_path / 'web-10'} {looked}"}
-    done = play(tmp_path, hosts, TAKE, copy, RENEW, GIVE_BACK, arguments=("--limit", "web-11", *extra(run_id="mine")))
+    done = play(tmp_path, hosts, TAKE, copy, RENEW, RELEASE, arguments=("--limit", "web-11", *extra(run_id="mine")))
     assert done.code == 0, done.output
     lease = json.loads((looked / "run.lock").read_text())["lease"]
     assert (lease["run_id"], lease["seconds"]) == ("mine", 90)
@@ -186,10 +186,10 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
 
 def test_one_lock_host_may_be_away(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
-    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"))
+    done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine"))
     assert done.code == 0, done.output
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
-    assert done.of("See whether a majority gave it")["lost_lock_hosts"] == ["web-1"]
+    assert done.of("See whether a majority gave it")["unread_lock_hosts"] == ["web-1"]
 
 
 def test_a_lock_host_that_lies_counts_as_lost(tmp_path):
@@ -200,7 +200,7 @@ def test_a_lock_host_that_lies_counts_as_lost(tmp_path):
     assert done.code == 0, done.output
     assert liar.told()
     found = done.of("See whether a majority gave it")
-    assert (found["held"], found["lost_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
+    assert (found["held"], found["unread_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
 
 
@@ -232,10 +232,10 @@ def test_who_only_waits_is_not_stopped_by_one_lock_host_that_refuses(tmp_path, h
 
 @pytest.mark.waits
 @pytest.mark.parametrize(
-    "deed", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
+    "action", [pytest.param("take", marks=pytest.mark.rest), "renew", pytest.param("release", marks=pytest.mark.rest)]
 )
-def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, deed):
-    hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{deed}"')
+def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(tmp_path, action):
+    hanging = HangingHost(tmp_path / "hanging", "web-1", at=f'"do": "{action}"')
     own = {"ansible_connection": "hanging"}
     hosts = make_hosts(tmp_path, web_1=own)
     tools = transports.play_keywords(tmp_path, "command")["environment"]["PATH"]
@@ -243,12 +243,12 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
         "ANSIBLE_CONNECTION_PLUGINS": str(hanging.folder),
         "PATH": os.pathsep.join([tools, str(Path(sys.executable).parent)]),
     }
-    done = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=extra(run_id="mine"), **settings)
+    done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine"), **settings)
     assert done.code == 0, done.output
     assert hanging.hangs
     assert "web-1 took a command and gave no answer within" in " ".join(done.output.split())
-    if deed != "release":
-        assert done.of(VERDICT, "web-1")["lost_lock_hosts"] == ["web-1"]
+    if action != "release":
+        assert done.of(VERDICT, "web-1")["unread_lock_hosts"] == ["web-1"]
         assert "web-1: unreachable, web-2: held, web-10: held" in done.of(VERDICT, "web-1")["msg"]
     assert [holders(tmp_path)[lock_host] for lock_host in ("web-2", "web-10")] == [None, None]
 
@@ -256,7 +256,7 @@ def test_a_lock_host_that_takes_a_command_and_never_answers_is_one_that_is_away(
 @pytest.mark.rest
 def test_check_mode_takes_nothing_and_tells(tmp_path, hosts):
     check = ("--check", *extra(run_id="mine", lock_wait=60, lock_hosts=ONE))
-    free = play(tmp_path, hosts, TAKE, RENEW, GIVE_BACK, arguments=check)
+    free = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=check)
     assert free.code == 0, free.output
     assert "The lease could be taken." in free.output
     assert not (tmp_path / "web-1").exists()

@@ -47,10 +47,10 @@ EVERY_MODULE = (
     {"name": "Journal", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}},
     *(
         {
-            "name": f"Lease, {deed}",
-            "maintenance.azure.lease": {"path": "{{ drain_journal }}.lock", "run_id": "r", "do": deed},
+            "name": f"Lease, {action}",
+            "maintenance.azure.lease": {"path": "{{ drain_journal }}.lock", "run_id": "r", "do": action},
         }
-        for deed in ("take", "renew", "release", "read")
+        for action in ("take", "renew", "release", "read")
     ),
     {"name": "Drain", ROLE: {"name": "maintenance.azure.drain"}},
     {"name": "Approve", "maintenance.azure.scheduled_event_approve": {"timeout": 5}},

@@ -100,7 +100,7 @@ def test_no_requests(tmp_path):
     assert "pip install requests" in done.output
 
 
-def as_an_ordinary_user(deed):
+def as_an_ordinary_user(action):
     """What the action says as a user who may do little: root may do everything."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -109,7 +109,7 @@ def as_an_ordinary_user(deed):
         try:
             if os.geteuid() == 0:
                 os.seteuid(65534)
-            os.write(writing, deed().encode())
+            os.write(writing, action().encode())
         finally:
             os._exit(0)
     os.close(writing)

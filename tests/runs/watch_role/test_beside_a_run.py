@@ -19,7 +19,7 @@ from helpers.watcher_process import Watcher
 pytestmark = pytest.mark.waits
 
 
-def test_a_run_leaves_its_mark_on_every_host_and_its_deeds_in_the_record(tmp_path):
+def test_a_run_leaves_its_mark_on_every_host_and_its_actions_in_the_record(tmp_path):
     with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         for host in fleet.domain_of:
             (tmp_path / f"watch-{host}").mkdir()

@@ -136,8 +136,8 @@ def test_what_is_wrong_is_said_before_anything_is_done(role, variables, said):
 
 def test_a_host_that_drains_itself_until_it_is_removed(role, simulator):
     """Installed with reflexes, drained, not removed like that, returned to service and removed."""
-    deeds = role.folder / "deeds"
-    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds)]
+    actions = role.folder / "actions"
+    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(actions)]
     steps = [
         {"log": {"message": "draining for {{ maintenance_event.type }}"}},
         {"command": {"drain": [*write, "{{ maintenance_event.type }}"], "restore": [*write, "back"]}},
@@ -158,9 +158,9 @@ def test_a_host_that_drains_itself_until_it_is_removed(role, simulator):
     with subprocess.Popen([program, "--config", role.folder / "etc" / "watch.json"]) as process:
         try:
             # A host that has only just begun to watch can't know what went before.
-            wait_until(deeds.exists)
+            wait_until(actions.exists)
             wait_until(lambda: json.loads((role.folder / "status.json").read_text())["watcher"]["drained"])
-            assert deeds.read_text().splitlines() == ["Reboot"]
+            assert actions.read_text().splitlines() == ["Reboot"]
             status = json.loads((role.folder / "status.json").read_text())
             role(code=2, watch_state="absent")
             assert "set watch_return_to_service to true" in re.sub(r"\s+", " ", role.output)
@@ -171,7 +171,7 @@ def test_a_host_that_drains_itself_until_it_is_removed(role, simulator):
                 os.kill(pid, signal.SIGKILL)
     assert status["watcher"]["drained"]
     assert role(watch_state="absent", watch_return_to_service=True)
-    assert deeds.read_text().splitlines() == ["Reboot", "back"]
+    assert actions.read_text().splitlines() == ["Reboot", "back"]
     assert not program.exists()
     simulator.cancel("A1")
 
@@ -260,10 +260,10 @@ def test_a_user_that_was_there_before_stays_as_it_is(role, user):
 
 
 def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(role, simulator):
-    deeds, gate = role.folder / "deeds", role.folder / "gate"
+    actions, gate = role.folder / "actions", role.folder / "gate"
     slow = 'echo "$2 begins" >>"$1"; while [ ! -e "$3" ]; do sleep 0.05; done; echo "$2" >>"$1"'
-    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds)]
-    waits = ["sh", "-c", slow, "sh", str(deeds), "slow", str(gate)]
+    write = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(actions)]
+    waits = ["sh", "-c", slow, "sh", str(actions), "slow", str(gate)]
     steps = [
         {"command": {"drain": [*write, "a"], "restore": [*write, "back a"]}},
         {"command": {"drain": waits, "restore": [*write, "back slow"]}},
@@ -284,7 +284,7 @@ def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(rol
         return json.loads(status.read_text())["watcher"] if status.exists() else {"version": None}
 
     def lines():
-        return deeds.read_text().splitlines() if deeds.exists() else []
+        return actions.read_text().splitlines() if actions.exists() else []
 
     processes = [subprocess.Popen([program / "watch", "--config", config])]
     try:

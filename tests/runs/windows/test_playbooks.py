@@ -168,12 +168,12 @@ def assert_all_went_well(fleet, run):
 
 
 def approving_calls(host):
-    """The deeds of the calls that hold an approval."""
-    calls = [call["arguments"]["deeds"] for call in host.machine.calls() if "deeds" in call["arguments"]]
+    """The actions of the calls that hold an approval."""
+    calls = [call["arguments"]["actions"] for call in host.machine.calls() if "actions" in call["arguments"]]
     return [
-        [deed["deed"] for deed in deeds]
-        for deeds in calls
-        if any(base64.b64decode(deed.get("request", "")).startswith(b"POST") for deed in deeds)
+        [action["action"] for action in actions]
+        for actions in calls
+        if any(base64.b64decode(action.get("request", "")).startswith(b"POST") for action in actions)
     ]
 
 

@@ -24,11 +24,11 @@ pytestmark = [pytest.mark.rest, needs_powershell]
 def replace(path, expected, content):
     encoded = content and base64.b64encode(content.encode()).decode()
     digest = expected and hashlib.sha256(expected.encode()).hexdigest()
-    return {"deed": "replace", "path": path, "expected": digest, "content": encoded}
+    return {"action": "replace", "path": path, "expected": digest, "content": encoded}
 
 
-def done(folder, windows, deeds):
-    task = {"name": "Do", "maintenance.azure._windows_host": {"deeds": deeds}}
+def done(folder, windows, actions):
+    task = {"name": "Do", "maintenance.azure._windows_host": {"actions": actions}}
     return play(folder, inventory(folder, {"web": windows.host_vars}), task, **SETTINGS).of("Do")["results"]
 
 
@@ -42,7 +42,7 @@ def test_what_is_written_belongs_to_the_administrators_alone(tmp_path, windows):
             replace(journal, "one", "two"),
             replace(journal, "one", "three"),
             replace(beside, None, "four"),
-            {"deed": "read", "path": journal, "largest": 100},
+            {"action": "read", "path": journal, "largest": 100},
             replace(beside, "four", None),
         ],
     )
@@ -58,7 +58,7 @@ def test_what_is_written_belongs_to_the_administrators_alone(tmp_path, windows):
 def test_a_file_of_somebody_else_is_left_alone(tmp_path, windows):
     journal = windows.file("journal.json")
     windows.machine.write(journal, "theirs", SOMEBODY)
-    (result,) = done(tmp_path, windows, [replace(journal, "theirs", "ours"), {"deed": "boot"}])
+    (result,) = done(tmp_path, windows, [replace(journal, "theirs", "ours"), {"action": "boot"}])
     assert result == {
         "problem": "not_trusted",
         "said": f"{journal} belongs to {SOMEBODY}, not to SYSTEM, the Administrators or this user",
@@ -86,7 +86,7 @@ def test_powershell_answers_as_it_did(tmp_path, settings):
 
     def done(asked, check_mode):
         given = json.loads(json.dumps(asked).replace(FOLDER, str(folder)))
-        task = {"name": "Do", "maintenance.azure._windows_host": {"deeds": given}, "check_mode": check_mode}
+        task = {"name": "Do", "maintenance.azure._windows_host": {"actions": given}, "check_mode": check_mode}
         told = play(tmp_path, hosts, task, **settings).of("Do")
         answer = {name: told[name] for name in ("results", "changed")}
         return json.loads(json.dumps(answer).replace(str(folder), FOLDER))

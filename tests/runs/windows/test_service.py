@@ -230,8 +230,8 @@ def test_who_is_at_work_is_not_written_beside_the_journal_of_another(tmp_path, w
     run_tasks(tmp_path, windows, journal("Begin", "begin", fence=fence))
     there = windows.file("journal.json")
     assert windows.text(f"{there}.at_work")
-    calls = windows.machine.calls()[-1]["arguments"]["deeds"]
-    assert [deed.get("path") for deed in calls] == [None, there, f"{there}.at_work"]
+    calls = windows.machine.calls()[-1]["arguments"]["actions"]
+    assert [action.get("path") for action in calls] == [None, there, f"{there}.at_work"]
 
 
 def test_a_lease_is_taken_renewed_and_given_back(tmp_path, windows):

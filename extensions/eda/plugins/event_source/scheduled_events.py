@@ -37,7 +37,7 @@ options:
   secrets:
     description:
       - The secrets of hosts that have one of their own, by the name of the host; each is a text or a list.
-      - Such a host is not believed by O(secret).
+      - Such a host is not trusted with O(secret).
     type: dict
   certfile:
     description:
@@ -70,7 +70,7 @@ options:
     default: 90
   max_skew:
     description:
-      - By so many seconds the clock of a host may be wrong. What is signed at another time is not believed, and its
+      - By so many seconds the clock of a host may be wrong. What is signed at another time is not trusted, and its
         host told as silent, once.
     type: float
     default: 300

@@ -4,7 +4,7 @@
 
 # The probe file of a load balancer: look at it, remove it, create it where there is none, or put it back as it was.
 [CmdletBinding(SupportsShouldProcess = $true)]
-param ([string]$Path, [string]$Deed, [string]$Content, [int]$Wait)
+param ([string]$Path, [string]$Action, [string]$Content, [int]$Wait)
 
 $ErrorActionPreference = 'Stop'
 $largest = 65536
@@ -20,12 +20,12 @@ function Get-Probe {
 $found = Get-Probe
 $Ansible.Result = @{ file = $found }
 $changes = $false
-if ($Deed -eq 'remove') { $changes = $null -ne $found }
-if ($Deed -eq 'create') { $changes = $null -eq $found }
-if ($Deed -eq 'put') { $changes = $null -eq $found -or $found.content -ne $Content }
+if ($Action -eq 'remove') { $changes = $null -ne $found }
+if ($Action -eq 'create') { $changes = $null -eq $found }
+if ($Action -eq 'put') { $changes = $null -eq $found -or $found.content -ne $Content }
 $Ansible.Changed = $changes
 if ($changes -and -not $Ansible.CheckMode) {
-    if ($Deed -eq 'remove') { [System.IO.File]::Delete($Path) }
+    if ($Action -eq 'remove') { [System.IO.File]::Delete($Path) }
     else { [System.IO.File]::WriteAllBytes($Path, [System.Convert]::FromBase64String($Content)) }
 }
 # For the probe to notice.

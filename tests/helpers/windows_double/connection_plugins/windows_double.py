@@ -19,7 +19,7 @@ from ansible.plugins.connection import ConnectionBase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from helpers.windows_double import deeds, modules, powershell_process
+from helpers.windows_double import actions, modules, powershell_process
 from helpers.windows_double.machine import Machine
 from helpers.windows_double.piped import NotPiped, taken_apart
 
@@ -74,7 +74,7 @@ class Connection(ConnectionBase):  # type: ignore[misc]
             except ValueError:
                 return code, output, errors
         elif piped.module == OURS:
-            answer = deeds.done(machine, piped.arguments["deeds"], piped.check_mode)
+            answer = actions.done(machine, piped.arguments["actions"], piped.check_mode)
         else:
             answer = modules.done(machine, piped)
         machine.note(piped.module, piped.arguments, answer)

@@ -473,7 +473,7 @@ class Web:
         self.journal.change(lambda data: recorded(data, [step], utc_now()))
         self.journal.change(lambda data: marked(marked(data, MARKS[:1], about_to_send=True), MARKS[1:]))
 
-    def give_back(self, effects, check_mode=False, fails=False):
+    def restore(self, effects, check_mode=False, fails=False):
         command = "false" if fails else "true"
         step = {"number": 1, "kind": "command", "arguments": {"restore": [command]}, "before": {}}
         order = {
@@ -499,7 +499,7 @@ def web(tmp_path, proc):
 
 
 def test_it_is_told_before_the_host_is_in_service(web):
-    web.give_back({"e0 ": STARTED, "E1": STARTED, "E9": STARTED})
+    web.restore({"e0 ": STARTED, "E1": STARTED, "E9": STARTED})
     (line,) = web.told()
     assert (line["event"], line["shown"], line["seen_at"]) == ("E0", "Started", "2026-11-16T00:20:40Z")
     assert (line["incarnation"], line["sent_at"], line["by"]) == (8, "1970-01-01T00:00:05Z", "run r1")
@@ -510,28 +510,28 @@ def test_it_is_told_before_the_host_is_in_service(web):
 
 
 def test_it_is_told_once_also_where_the_return_is_tried_again(web):
-    assert web.give_back({"E0": STARTED}, fails=True)["results"][-1]["failed"]
+    assert web.restore({"E0": STARTED}, fails=True)["results"][-1]["failed"]
     assert len(web.told()) == 1
-    web.give_back({"E0": {**STARTED, "shown": "gone"}})
+    web.restore({"E0": {**STARTED, "shown": "gone"}})
     assert len(web.told()) == 1
     assert web.journal.read() is None
 
 
 @pytest.mark.parametrize("effects", [None, {}, {"E1": STARTED}])
 def test_nothing_is_told_of_what_was_not_seen_or_not_sent_from_here(web, effects):
-    web.give_back(effects)
+    web.restore(effects)
     assert web.told() == []
 
 
 def test_nothing_is_told_in_check_mode(web):
-    web.give_back({"E0": STARTED}, check_mode=True)
+    web.restore({"E0": STARTED}, check_mode=True)
     assert web.told() == []
     assert not any(mark.get("confirmed") for mark in web.journal.read()["marks"])
 
 
 def test_one_that_another_host_sends_again_was_sent_from_here_all_the_same(web):
     web.journal.change(lambda data: marked(data, [{**MARKS[0], "at": 90.0}]))
-    web.give_back({"E0": STARTED})
+    web.restore({"E0": STARTED})
     assert [line["sent_at"] for line in web.told()] == ["1970-01-01T00:01:30Z"]
 
 

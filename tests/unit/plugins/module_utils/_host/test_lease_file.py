@@ -109,10 +109,10 @@ def test_a_free_lease_is_taken(path):
 
 
 def test_renewing_keeps_when_it_was_taken(path):
-    for deed in (renew, take):
+    for action in (renew, take):
         release(path, owner())
         take(path, owner(), 90, moment=at(1000))
-        answer = deed(path, owner(), 90, moment=at(1060))
+        answer = action(path, owner(), 90, moment=at(1060))
         assert (answer["held"], answer["changed"], answer["renewed"]) == (True, False, True)
         assert (answer["holder"]["taken_at"], answer["holder"]["seconds_left"]) == ("2026-11-16T00:17:12Z", 90)
         assert read_lease(path, moment=at(1149.5))["holder"]["seconds_left"] == 1
@@ -405,7 +405,7 @@ def test_a_damaged_file_is_never_a_free_lease(path, content):
     text = json.dumps(content) if isinstance(content, dict) else content
     Path(path).write_bytes(text if isinstance(text, bytes) else text.encode())
     before = Path(path).read_bytes()
-    for deed in (
+    for action in (
         lambda: take(path, owner(), 90),
         lambda: take(path, owner(), 90, dry=True),
         lambda: take(path, owner(), 90, replace=owner()),
@@ -416,7 +416,7 @@ def test_a_damaged_file_is_never_a_free_lease(path, content):
         with pytest.raises(
             LeaseError, match=r"run\.lock does not tell who has the lease\. Make sure that no run is at"
         ):
-            deed()
+            action()
     assert Path(path).read_bytes() == before
     assert carried_out({"path": path, "do": "read"}, False)["failed"]
 
@@ -459,8 +459,8 @@ def test_a_process_that_keeps_the_folder_is_told(path, monkeypatch):
     assert take(path, owner(), 90)["held"]
 
 
-@pytest.mark.parametrize("deed", [take, renew])
-def test_a_full_disk_leaves_the_lease_and_the_notes_as_they_were(path, monkeypatch, deed):
+@pytest.mark.parametrize("action", [take, renew])
+def test_a_full_disk_leaves_the_lease_and_the_notes_as_they_were(path, monkeypatch, action):
     take(path, owner(), 90, notes=[note("web-0")], moment=at(1000))
     before = Path(path).read_bytes()
 
@@ -470,7 +470,7 @@ def test_a_full_disk_leaves_the_lease_and_the_notes_as_they_were(path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(LeaseError, match=r"No space left on device\. Make room on that disk"):
-            deed(path, owner(), 90, notes=[note("web-1")], moment=at(1010))
+            action(path, owner(), 90, notes=[note("web-1")], moment=at(1010))
     assert Path(path).read_bytes() == before
     assert [file.name for file in Path(path).parent.iterdir()] == ["run.lock"]
     # What it could not renew goes on lapsing.

@@ -14,7 +14,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import all_drained, begun, utc_now
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.reflex import Deeds, NotDone
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.reflex import Actions, NotDone
 
 OURS = "watcher of h0"
 
@@ -42,10 +42,10 @@ class Host:
         self.run_is_there = False
         self.when_asked = lambda _method: None
         settings = {"journal": str(folder / "journal.json"), "name": "h0", "api_version": "2020-07-01"}
-        self.deeds = Deeds(settings, OURS, lambda what, **_more: self.told.append(what), lambda: self.run_is_there)
+        self.actions = Actions(settings, OURS, lambda what, **_more: self.told.append(what), lambda: self.run_is_there)
         self.parsed = parse_document(ALONE)
         journal = begun(None, self.parsed["events"], OURS, boot_id(), utc_now())
-        self.deeds.journal.change(lambda _none: all_drained(journal, utc_now()))
+        self.actions.journal.change(lambda _none: all_drained(journal, utc_now()))
 
     def send(self, method, *_more):
         self.asked.append(method)
@@ -58,10 +58,10 @@ class Host:
         return _http.Answer(answer, {}, b"", 0.0)
 
     def approve(self):
-        self.deeds.approve(self.parsed["events"][0], self.parsed, "h0", self.endpoint, "2020-07-01")
+        self.actions.approve(self.parsed["events"][0], self.parsed, "h0", self.endpoint, "2020-07-01")
 
     def marks(self):
-        return [mark["event"] for mark in self.deeds.journal.read().get("marks", [])]
+        return [mark["event"] for mark in self.actions.journal.read().get("marks", [])]
 
 
 @pytest.fixture

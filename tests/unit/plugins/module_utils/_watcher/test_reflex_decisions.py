@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide 
     MARK,
     NO_RUN,
     RETURN,
-    SECONDS_GONE,
+    SECONDS_OVER,
     SECONDS_TO_COME_BACK,
     TAKE_BACK,
     TELL,
@@ -168,7 +168,7 @@ def test_what_has_no_date_that_is_understood_waits_its_turn(others):
 
 
 @pytest.mark.parametrize("kind", ["Preempt", "Terminate"])
-def test_what_vanishes_waits_for_nobody(kind):
+def test_what_is_taken_away_waits_for_nobody(kind):
     both = document(7, event("E0", "h0", kind=kind), event("E1", "h1", status="Started"))
     assert decision(both, run=RunMark(True, True)).event["id"] == "E0"
 
@@ -399,7 +399,7 @@ OURS, BOOT = "watcher of h0", "this boot"
 RULES = [{"type": ["Preempt", "Terminate"], "action": "drain", "past_others": True}, {"action": "drain_and_approve"}]
 LEFT = ["step 2 (load_balancer) is done on lb1"]
 HOLDS = RunMark(True, True)
-LONG = SECONDS_GONE + 1
+LONG = SECONDS_OVER + 1
 
 
 def shown_event(event_id="E0", kind="Reboot", due=9000, names=("h0",), **more):
@@ -415,7 +415,7 @@ def journal(*events, run=OURS, state="drained", steps=("done",), boot=BOOT, **mo
     return {**data, "state": state, "approve": ids, "left": [], "steps_digest": "d" * 64, **more}
 
 
-def deed(data, *shown, run=NO_RUN, gone=None, ended=None, worked_on=False, rules=None):
+def decided(data, *shown, run=NO_RUN, gone=None, ended=None, worked_on=False, rules=None):
     document = {"document_incarnation": 7, "events": list(shown)}
     sightings = Sightings()
     for number, events in ((6, []), (7, list(shown))):
@@ -445,11 +445,11 @@ PARTIAL = journal(REBOOT, state="draining", left=LEFT, own_steps_done=True)
     ids=["killed in a step", "a step failed", "killed between two", "killed before the first", "rebooted"],
 )
 def test_a_drain_with_something_for_others_goes_on_until_its_own_part_is_done(data):
-    assert deed(data, REBOOT) == (DRAIN, "E0")
+    assert decided(data, REBOOT) == (DRAIN, "E0")
 
 
 def test_when_its_own_part_is_done_the_rest_is_for_a_run():
-    assert deed(PARTIAL, REBOOT) == (WAIT, None)
+    assert decided(PARTIAL, REBOOT) == (WAIT, None)
 
 
 @pytest.mark.parametrize(
@@ -476,32 +476,32 @@ def test_when_its_own_part_is_done_the_rest_is_for_a_run():
     ],
 )
 def test_what_takes_the_vm_away_is_drained_for_at_once_beside_any_open_journal(data, more):
-    assert deed(data, REBOOT, PREEMPT, **more) == (DRAIN, "P0")
-    assert deed(data, PREEMPT, gone=10, **more) == (DRAIN, "P0")
+    assert decided(data, REBOOT, PREEMPT, **more) == (DRAIN, "P0")
+    assert decided(data, PREEMPT, gone=10, **more) == (DRAIN, "P0")
 
 
 def test_a_run_that_is_at_work_is_not_disturbed():
-    assert deed(journal(REBOOT, run="r7"), REBOOT, PREEMPT, worked_on=True) == (WAIT, None)
+    assert decided(journal(REBOOT, run="r7"), REBOOT, PREEMPT, worked_on=True) == (WAIT, None)
 
 
 def test_once_in_the_journal_it_is_brought_to_its_end_before_all_else():
     data = journal(REBOOT, PREEMPT, state="draining", steps=("done", "started"))
-    assert deed(data, REBOOT, PREEMPT, run=HOLDS) == (DRAIN, "P0")
-    assert deed({**data, "state": "restoring"}, REBOOT, PREEMPT) == (DRAIN, "P0")
+    assert decided(data, REBOOT, PREEMPT, run=HOLDS) == (DRAIN, "P0")
+    assert decided({**data, "state": "restoring"}, REBOOT, PREEMPT) == (DRAIN, "P0")
 
 
 def test_who_is_to_leave_again_at_once_is_not_returned_in_between():
-    assert deed(journal(REBOOT), PREEMPT) == (DRAIN, "P0")
-    assert deed(journal(REBOOT), shown_event("E1")) == (DRAIN, "E1")
+    assert decided(journal(REBOOT), PREEMPT) == (DRAIN, "P0")
+    assert decided(journal(REBOOT), shown_event("E1")) == (DRAIN, "E1")
     taken_over = journal(REBOOT, run="r7")
-    assert deed(taken_over, shown_event("E1"), gone=LONG, ended=LONG) == (DRAIN, "E1")
+    assert decided(taken_over, shown_event("E1"), gone=LONG, ended=LONG) == (DRAIN, "E1")
     # One whose turn has not come yet is no reason to stay out.
-    assert deed(journal(REBOOT), shown_event("E1"), shown_event("E2", names=("h1",), due=1)) == (RETURN, None)
+    assert decided(journal(REBOOT), shown_event("E1"), shown_event("E2", names=("h1",), due=1)) == (RETURN, None)
 
 
 def test_what_a_run_took_over_is_taken_back():
-    assert deed(journal(REBOOT, run="r7"), gone=LONG, ended=LONG) == (TAKE_BACK, None)
-    assert deed(journal(REBOOT, run="r7"), gone=LONG, ended=LONG - 10) == (WAIT, None)
+    assert decided(journal(REBOOT, run="r7"), gone=LONG, ended=LONG) == (TAKE_BACK, None)
+    assert decided(journal(REBOOT, run="r7"), gone=LONG, ended=LONG - 10) == (WAIT, None)
 
 
 @pytest.mark.parametrize(
@@ -510,17 +510,17 @@ def test_what_a_run_took_over_is_taken_back():
     ids=["drained by hand", "drained by a run", "without an event"],
 )
 def test_what_was_never_ours_is_not_returned(data):
-    assert deed(data, gone=LONG, ended=LONG) == (WAIT, None)
-    assert deed(data, gone=LONG) == (WAIT, None)
+    assert decided(data, gone=LONG, ended=LONG) == (WAIT, None)
+    assert decided(data, gone=LONG) == (WAIT, None)
 
 
 def test_a_host_that_is_drained_by_hand_stays_so():
     """Nothing is left to do for a Preempt, and after it nobody but who drained it says when it returns."""
-    assert deed(journal(run="by hand", steps_digest=""), PREEMPT) == (WAIT, None)
+    assert decided(journal(run="by hand", steps_digest=""), PREEMPT) == (WAIT, None)
 
 
 def test_it_is_approved_as_it_was_drained_for():
-    assert deed(journal(REBOOT), REBOOT) == (APPROVE, "E0")
+    assert decided(journal(REBOOT), REBOOT) == (APPROVE, "E0")
 
 
 @pytest.mark.parametrize(
@@ -534,21 +534,21 @@ def test_it_is_approved_as_it_was_drained_for():
     ids=["another type", "another date", "more names", "started"],
 )
 def test_what_has_changed_since_is_not_approved(now):
-    assert deed(journal(REBOOT), now) == (WAIT, None)
+    assert decided(journal(REBOOT), now) == (WAIT, None)
 
 
 def test_what_the_rules_no_longer_approve_is_not_approved():
-    assert deed(journal(REBOOT), REBOOT, rules=[{"action": "drain"}]) == (WAIT, None)
-    assert deed(journal(REBOOT), REBOOT, rules=[{"action": "tell"}]) == (WAIT, None)
+    assert decided(journal(REBOOT), REBOOT, rules=[{"action": "drain"}]) == (WAIT, None)
+    assert decided(journal(REBOOT), REBOOT, rules=[{"action": "tell"}]) == (WAIT, None)
 
 
 @pytest.mark.parametrize("approve", [[], ["e1"], None, True])
 def test_only_what_was_to_be_approved_when_it_began_is_approved(approve):
-    assert deed(journal(REBOOT, approve=approve), REBOOT) == (WAIT, None)
+    assert decided(journal(REBOOT, approve=approve), REBOOT) == (WAIT, None)
 
 
 def test_while_a_run_is_there_nothing_is_approved():
-    assert deed(journal(REBOOT), REBOOT, run=HOLDS) == (WAIT, None)
+    assert decided(journal(REBOOT), REBOOT, run=HOLDS) == (WAIT, None)
 
 
 # Which steps a reflex does where a journal is there already, and by which numbers.

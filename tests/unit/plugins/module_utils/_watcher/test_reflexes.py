@@ -27,7 +27,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._watcher.childre
 )
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import (
     MARK,
-    SECONDS_GONE,
+    SECONDS_OVER,
     digest_of_steps,
 )
 from helpers.simulator_process import Simulator
@@ -45,28 +45,28 @@ class Host:
 
     def __init__(self, folder, simulator, vm, steps=None, reflex=None, settings=None, **more):
         self.simulator, self.vm = simulator, vm
-        self.deeds = folder / "deeds"
+        self.actions = folder / "actions"
         given = {"reflex": reflex or ALL, "steps": steps or [self.step(1, "a"), self.step(2, "b")], **more}
         self.watcher = Watcher(folder, simulator.endpoint(vm), name=vm, reflex=given, **(settings or {}))
 
     def step(self, number, word, drain=None):
         line = 'echo "$2" >>"$1"'
-        words = {half: ["sh", "-c", line, "sh", str(self.deeds), f"{half} {word}"] for half in ("drain", "restore")}
+        words = {half: ["sh", "-c", line, "sh", str(self.actions), f"{half} {word}"] for half in ("drain", "restore")}
         return {"number": number, "kind": "command", "arguments": {**words, **(drain or {})}}
 
     def gated_step(self, number, word):
         """Its drain begins with a file `begun`, and ends when there is a file `gate`."""
         line = 'touch "$1.begun"; while [ ! -e "$1.gate" ]; do sleep 0.05; done; echo "$2" >>"$1"'
-        return self.step(number, word, {"drain": ["sh", "-c", line, "sh", str(self.deeds), f"drain {word}"]})
+        return self.step(number, word, {"drain": ["sh", "-c", line, "sh", str(self.actions), f"drain {word}"]})
 
     def wait_for_the_gate(self):
-        wait_until(self.deeds.with_name("deeds.begun").exists, self.watcher.errors)
+        wait_until(self.actions.with_name("actions.begun").exists, self.watcher.errors)
 
     def open_the_gate(self):
-        self.deeds.with_name("deeds.gate").touch()
+        self.actions.with_name("actions.gate").touch()
 
     def done(self):
-        return self.deeds.read_text().splitlines() if self.deeds.exists() else []
+        return self.actions.read_text().splitlines() if self.actions.exists() else []
 
     def journal(self):
         try:
@@ -100,7 +100,7 @@ class Host:
 def probe(tmp_path, simulator):
     """What makes the steps of the host of the test, before that is started."""
     made = Host(tmp_path / "x", simulator, "web-0")
-    made.deeds = tmp_path / "web-0" / "deeds"
+    made.actions = tmp_path / "web-0" / "actions"
     return made
 
 
@@ -197,7 +197,7 @@ def test_two_hosts_never_go_down_at_once_and_nothing_is_approved_beside_another_
     assert simulator.event("B1")["status"] == "Scheduled"
 
 
-def test_what_vanishes_is_drained_at_once_and_not_brought_back_in_the_same_boot(simulator, host):
+def test_what_is_taken_away_is_drained_at_once_and_not_returned_in_the_same_boot(simulator, host):
     web = host(reflex=[{"type": "Preempt", "action": "drain"}])
     web.leave_a_mark(90)
     simulator.add_event(id="B1", type="Reboot", resources=["web-1"], notice=900)
@@ -227,9 +227,9 @@ def test_it_stops_before_what_others_must_do_and_says_so(simulator, host, probe)
 
 
 def test_what_of_the_event_is_filled_in_is_a_word_of_its_own(simulator, host, tmp_path):
-    deeds = tmp_path / "web-0" / "deeds"
+    actions = tmp_path / "web-0" / "actions"
     kind = MARK % "type"
-    words = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(deeds), kind]
+    words = ["sh", "-c", 'echo "$2" >>"$1"', "sh", str(actions), kind]
     web = host(steps=[{"number": 1, "kind": "command", "arguments": {"drain": words}}], reflex=[{"action": "drain"}])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     wait_until(web.done)
@@ -332,7 +332,7 @@ def test_what_a_run_left_is_taken_back_after_five_minutes(simulator, host, tmp_p
     web.leave_a_mark(-200)
     web.watcher.let_reflexes_look()
     assert web.done() == []
-    web.leave_a_mark(-SECONDS_GONE - 1)
+    web.leave_a_mark(-SECONDS_OVER - 1)
     web.watcher.let_reflexes_look()
     status = web.watcher.wait_for(lambda status: status["watcher"]["left_for_a_run"])
     assert status["watcher"]["left_for_a_run"] == ["step 2 (load_balancer) is to be undone"]

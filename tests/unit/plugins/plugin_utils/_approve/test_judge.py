@@ -545,7 +545,7 @@ class TestWaiting:
         failure, _lines, _seconds = self.wait([self.scheduled(), trouble, trouble, trouble, trouble, []], "finished")
         assert failure == ""
 
-    def test_a_vm_that_is_meant_to_vanish_is_not_waited_for(self):
+    def test_a_vm_that_is_taken_away_is_not_waited_for(self):
         for kind in ("Preempt", "Terminate"):
             failure, _lines, seconds = self.wait(
                 [self.scheduled(kind), approval_model.Unreachable("gone")], "finished", timeout=1000

@@ -180,7 +180,7 @@ def test_who_does_not_show_it_is_silent_and_is_believed_when_read_again():
     unread = {"maintenance_status": {"msg": "x"}}
     found = seen({"a": reading("a", event("a", "b", "c")), "b": reading("b"), "c": unread})
     assert (list(found.hosts), found.silent) == (["a", "b", "c"], ["b"])
-    assert found.believe_only_who_shows_it() == ["b"]
+    assert found.trust_only_who_shows_it() == ["b"]
     assert list(found.hosts) == ["a", "c"]
 
 

@@ -479,7 +479,7 @@ lies = st.lists(
 
 @many
 @given(lies, st.sampled_from([0.5, 1, 3, 11]), st.sampled_from([0, -20, -200, 200]))
-def test_who_has_the_secret_of_the_fleet_does_not_make_the_events_of_another_host_vanish(words, every, clock):
+def test_who_has_the_secret_of_the_fleet_does_not_end_the_events_of_another_host(words, every, clock):
     """Somebody else speaks as that host again and again: another date, another reading, nothing, a later clock."""
     play, mine = Play(), event("A", ("honest",), due=FAR)
     play.hear("honest", [], address="its own", second=clock)

@@ -159,7 +159,7 @@ def test_one_host_that_does_not_stop_is_held_back_and_others_are_not():
 
 
 def test_many_who_say_nothing_hold_up_nobody():
-    """From an address from which a notice was taken; strangers have fewer connections."""
+    """From an address from which a notice was taken; unknown ones have fewer connections."""
     with RunningSource(**QUICK) as source, contextlib.ExitStack() as idle:
         watchers = Watchers(source.port)
         assert watchers.tell("web-0", status()) == 204
@@ -347,9 +347,9 @@ def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
         assert [held.add("b", 1) for _number in range(4)] == [True] * 4
         assert [held.add("c", 1) for _number in range(2)] == [True, False]
         for name in "aaaaabbbbcc":
-            held.give_back(name, 1)
+            held.release(name, 1)
         assert [held.add("a", 1) for _number in range(4)] == [True] * 4
-        # As a stranger, and as one that knows the secret.
+        # As an unknown sender, and as one that knows the secret.
         for most in (100, 500):
             idle = []
 
@@ -365,7 +365,7 @@ def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
 
 
 def test_silent_machines_without_a_secret_keep_no_signed_notice_out():
-    """Two with as many connections as they get, and then as many as would take all that strangers have."""
+    """Two with as many connections as they get, and then as many as would take all that unknown ones have."""
     with RunningSource(**{**QUICK, "host": "0.0.0.0"}) as source, contextlib.ExitStack() as idle:
         known = Watchers(source.port)
         assert known.tell("web-0", status()) == 204

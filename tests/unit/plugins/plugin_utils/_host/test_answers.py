@@ -61,7 +61,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.service im
 )
 from helpers.leases import mark, note
 from helpers.waiting import wait_until
-from helpers.windows_double.deeds import BehindAnAction
+from helpers.windows_double.actions import BehindAnAction
 from helpers.windows_double.machine import SOMEBODY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

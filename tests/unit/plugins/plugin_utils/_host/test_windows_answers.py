@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._host import exchange as _exchange
-from helpers.windows_double import deeds
-from helpers.windows_double.deeds import BehindAnAction
+from helpers.windows_double import actions
+from helpers.windows_double.actions import BehindAnAction
 from helpers.windows_double.machine import Machine
 from helpers.windows_double.recorded import CASES, FOLDER, differences
 
@@ -127,5 +127,5 @@ def test_something_else_that_answers_is_a_failure(host, endpoint):
 def test_the_double_answers_as_powershell_did(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.is_up_for(2918.8, counts=False)
-    assert differences(machine.real(FOLDER), lambda asked, check_mode: deeds.done(machine, asked, check_mode)) == []
+    assert differences(machine.real(FOLDER), lambda asked, check_mode: actions.done(machine, asked, check_mode)) == []
     assert len(CASES) == 22

@@ -65,13 +65,13 @@ def test_a_probe_file_goes_and_comes_back(machine, run):
     content = base64.b64encode(b"fine").decode()
     about = {"Path": path, "Content": "", "Wait": 0}
     machine.write(path, "fine")
-    assert run("probe_file.ps1", **about, Deed="look") == {"changed": False, "result": {"file": {"content": content}}}
-    assert run("probe_file.ps1", check_mode=True, **about, Deed="remove")["changed"]
+    assert run("probe_file.ps1", **about, Action="look") == {"changed": False, "result": {"file": {"content": content}}}
+    assert run("probe_file.ps1", check_mode=True, **about, Action="remove")["changed"]
     assert machine.text(path) == "fine"
-    assert run("probe_file.ps1", **about, Deed="remove")["changed"]
+    assert run("probe_file.ps1", **about, Action="remove")["changed"]
     assert machine.text(path) is None
-    assert run("probe_file.ps1", **about, Deed="look") == {"changed": False, "result": {"file": None}}
-    assert run("probe_file.ps1", **{**about, "Content": content}, Deed="put")["changed"]
+    assert run("probe_file.ps1", **about, Action="look") == {"changed": False, "result": {"file": None}}
+    assert run("probe_file.ps1", **{**about, "Content": content}, Action="put")["changed"]
     assert machine.text(path) == "fine"
 
 

@@ -241,7 +241,7 @@ def test_release_and_read_hold_nothing():
 def test_the_verdict_names_the_holder_and_every_lock_host():
     found = judged(NEW, BUSY, BUSY, AWAY, BROKEN, group="set-web")
     assert found.holder == "run nightly of deploy@ctl1 (job 7), since 2026-11-16T00:00:00Z, for 83 seconds more"
-    assert found.lost_lock_hosts == ("k3", "k4")
+    assert found.unread_lock_hosts == ("k3", "k4")
     for part in (
         f"the lease of set-web is held by {found.holder}",
         "1 of 5 lock hosts",
@@ -262,7 +262,7 @@ def test_who_has_most_of_them_is_named():
 def test_lock_hosts_that_are_gone_are_named_at_once():
     for do in ("take", "renew"):
         found = judged(RENEWED, AWAY, None, do=do)
-        assert found.lost_lock_hosts == ("k1", "k2")
+        assert found.unread_lock_hosts == ("k1", "k2")
         assert "Make k1, k2 reachable again, or name other hosts in maintenance_lock_hosts" in found.msg
     # That somebody has the rest is not the reason.
     assert "Make k1, k2 reachable again" in judged(BUSY, AWAY, AWAY).msg
@@ -455,7 +455,7 @@ def test_a_lock_host_whose_file_is_new_refuses_nothing_and_says_so():
     found = judged(NEW, new, AWAY)
     assert not found.held
     assert "k1: its lock file is new; it grants nothing for 37 s more" in found.msg
-    assert found.lost_lock_hosts == ("k2",)
+    assert found.unread_lock_hosts == ("k2",)
 
 
 def test_a_lock_host_speaks_for_its_own_group_only():

@@ -51,7 +51,7 @@ class WorldLockHost:
 class WorldRun:
     name: str
     incarnation: int = 0
-    deed: str = ""
+    action: str = ""
     asks: list = dataclasses.field(default_factory=list)
     answers: dict = dataclasses.field(default_factory=dict)
     notes: list = dataclasses.field(default_factory=list)
@@ -105,7 +105,7 @@ class Histories(RuleBasedStateMachine):
         shutil.rmtree(self.folder / name, ignore_errors=True)
         self.written = {}
         for run in self.runs.values():
-            run.lost_a_disk = bool(run.deed)
+            run.lost_a_disk = bool(run.action)
 
     @rule(name=st.sampled_from(LOCK_HOSTS), seconds=st.floats(-1e6, 1e6))
     def a_clock_is_set(self, name, seconds):
@@ -124,38 +124,38 @@ class Histories(RuleBasedStateMachine):
 
     @rule(
         run=st.sampled_from(RUNS),
-        deed=st.sampled_from(["take", "take", "renew"]),
+        action=st.sampled_from(["take", "take", "renew"]),
         hosts=st.sets(st.sampled_from("abc")),
         forget=st.sampled_from(["", "", "", "a"]),
         all_at_once=st.sampled_from([True, True, False]),
     )
-    def a_run_asks(self, run, deed, hosts, forget, all_at_once):
+    def a_run_asks(self, run, action, hosts, forget, all_at_once):
         asking = self.runs[run]
-        if not asking.deed:
-            asking.deed, asking.asks, asking.answers = deed, list(LOCK_HOSTS), {}
+        if not asking.action:
+            asking.action, asking.asks, asking.answers = action, list(LOCK_HOSTS), {}
             asking.began, asking.writes_before, asking.lost_a_disk = self.now, len(self.writes), False
             asking.notes = [{**note(host, run=run), "at": len(self.writes)} for host in sorted(hosts)]
             asking.forget = list(forget)
             if all_at_once:
                 self.a_run_goes_on_asking(run, all_at_once)
 
-    @precondition(lambda self: any(run.deed for run in self.runs.values()))
+    @precondition(lambda self: any(run.action for run in self.runs.values()))
     @rule(run=st.sampled_from(RUNS), all_at_once=st.booleans())
     def a_run_goes_on_asking(self, run, all_at_once):
         asking = self.runs[run]
-        while asking.deed and asking.asks:
+        while asking.action and asking.asks:
             lock_host = asking.asks.pop(0)
             if (run, lock_host) not in self.cut_off:
                 asking.answers[lock_host] = self.asked(asking, self.lock_hosts[lock_host])
             if not all_at_once:
                 break
-        if asking.deed and not asking.asks:
+        if asking.action and not asking.asks:
             self.has_heard_all(asking)
 
     @rule(run=st.sampled_from(RUNS), forget=st.sampled_from(["", "", "a"]))
-    def a_run_gives_back(self, run, forget):
+    def a_run_releases(self, run, forget):
         giver = self.runs[run]
-        if giver.deed:
+        if giver.action:
             return
         giver.acts_until = float("-inf")
         self.written.pop(forget, None)
@@ -167,7 +167,7 @@ class Histories(RuleBasedStateMachine):
 
     def asked(self, run, lock_host):
         given = {"notes": run.notes, "forget": run.forget, "moment": lock_host.moment(self.now)}
-        if run.deed == "take":
+        if run.action == "take":
             answer = take(lock_host.path, run.me, SECONDS, **given)
             holder = answer["holder"]
             if holder and not answer["held"] and any(_lease.is_of(holder, me) for me in self.dead):
@@ -187,8 +187,8 @@ class Histories(RuleBasedStateMachine):
         return answer
 
     def has_heard_all(self, run):
-        found: LeaseVerdict = verdict("", LOCK_HOSTS, run.answers, run.deed)
-        run.deed = ""
+        found: LeaseVerdict = verdict("", LOCK_HOSTS, run.answers, run.action)
+        run.action = ""
         # Nobody acts for longer than a lease after the first question, however long the answers took.
         run.acts_until = run.began + SECONDS if found.held else float("-inf")
         if self.now < run.acts_until:
@@ -228,7 +228,7 @@ class Asking:
     """A run that takes or renews a lease, and gives all back where it is refused."""
 
     me: dict
-    deed: str = ""
+    action: str = ""
     asks: list = dataclasses.field(default_factory=list)
     answers: dict = dataclasses.field(default_factory=dict)
     refusals: dict = dataclasses.field(default_factory=dict)
@@ -236,9 +236,9 @@ class Asking:
     acts_until: float = float("-inf")
     outvotes: bool = False
 
-    def begin(self, deed, order, now):
-        self.deed, self.asks, self.answers = deed, list(order), {}
-        if deed == "release":
+    def begin(self, action, order, now):
+        self.action, self.asks, self.answers = action, list(order), {}
+        if action == "release":
             self.acts_until = float("-inf")
         else:
             self.began = now
@@ -249,20 +249,20 @@ class Asking:
             self.answers[lock_host] = lie
         else:
             path, moment = world.path(lock_host), Moment("boot", now, now)
-            if self.deed == "release":
+            if self.action == "release":
                 release(path, self.me, moment=moment)
             else:
-                self.answers[lock_host] = {"take": take, "renew": renew}[self.deed](
+                self.answers[lock_host] = {"take": take, "renew": renew}[self.action](
                     path, self.me, SECONDS, moment=moment
                 )
 
     def has_heard_all(self, now):
         """Whether it was given back, so that the run has nothing any more."""
-        if self.deed == "release":
-            self.deed = ""
+        if self.action == "release":
+            self.action = ""
             return None
-        found = verdict("", LOCK_HOSTS, self.answers, self.deed, now=now, refused_before=self.refusals)
-        self.deed, self.refusals, self.outvotes = "", found.refusals, bool(found.outvoted)
+        found = verdict("", LOCK_HOSTS, self.answers, self.action, now=now, refused_before=self.refusals)
+        self.action, self.refusals, self.outvotes = "", found.refusals, bool(found.outvoted)
         self.acts_until = self.began + SECONDS if found.held else float("-inf")
         return found
 
@@ -292,15 +292,15 @@ class LiarHistories(RuleBasedStateMachine):
     @rule(
         run=st.sampled_from(RUNS),
         order=st.permutations(LOCK_HOSTS),
-        deed=st.sampled_from(["take", "take", "renew", "release"]),
+        action=st.sampled_from(["take", "take", "renew", "release"]),
         lie=st.sampled_from(LIES),
         all_at_once=st.booleans(),
     )
-    def a_run_asks(self, run, order, deed, lie, all_at_once):
+    def a_run_asks(self, run, order, action, lie, all_at_once):
         asking = self.runs[run]
-        if not asking.deed:
-            asking.begin(deed, order, self.now)
-        while asking.deed:
+        if not asking.action:
+            asking.begin(action, order, self.now)
+        while asking.action:
             asking.ask(self.world, self.now, lie)
             if not asking.asks:
                 found = asking.has_heard_all(self.now)
@@ -334,7 +334,7 @@ def seconds_until_one_has_it(seed, runs, lies, slow=3.0):
         for _step in range(10_000):
             name = min(due, key=due.__getitem__)
             now, one = 10_000.0 + due[name], asking[name]
-            if not one.deed:
+            if not one.action:
                 one.begin("take", LOCK_HOSTS, now)
             one.ask(world, now, lies(chance) if lies else None)
             due[name] += chance.uniform(0.1, slow)

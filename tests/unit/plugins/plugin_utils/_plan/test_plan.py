@@ -99,7 +99,7 @@ def test_nothing_is_approved_that_names_somebody_else(fleet, uncovered):
 
 
 @given(fleets())
-def test_no_approval_of_a_drained_event_before_its_drain_and_no_wait_for_what_vanishes(fleet):
+def test_no_approval_of_a_drained_event_before_its_drain_and_no_wait_for_what_is_taken_away(fleet):
     for entry in entries(the_plan(fleet)):
         steps = entry["steps"]
         assert steps == [step for step in ("drain", "approve", "wait", "restore") if step in steps]

@@ -140,8 +140,8 @@ def history_4(parts):
     ends(world)
 
 
-def test_history_4_a_deed_on_another_machine_that_comes_late():
-    both(history_4, "deeds_in_two_commands", "I2")
+def test_history_4_a_action_on_another_machine_that_comes_late():
+    both(history_4, "actions_in_two_commands", "I2")
 
 
 def history_5(parts):

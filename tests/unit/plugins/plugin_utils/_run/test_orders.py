@@ -78,7 +78,7 @@ def test_what_each_host_of_an_event_is_told(changes, drains, first, second):
     assert told(changes, drains) == {"a": first, "b": second}
 
 
-SENT = {"approve_drained": ["E"], "vanishes": True, "acts": True}
+SENT = {"approve_drained": ["E"], "taken_away": True, "acts": True}
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ SENT = {"approve_drained": ["E"], "vanishes": True, "acts": True}
     [
         (("drained", "drained"), SENT, SENT),
         (("drained", "failed"), {**BLOCKED, **RESTORED}, {**BLOCKED, **RESTORED}),
-        (("drained", "late"), {**BLOCKED, "vanishes": True}, {**BLOCKED, "vanishes": True}),
+        (("drained", "late"), {**BLOCKED, "taken_away": True}, {**BLOCKED, "taken_away": True}),
     ],
 )
 def test_what_takes_the_vm_away_is_not_waited_for(drains, first, second):
     assert told({"vanishing": True}, drains) == {"a": first, "b": second}
     started = {"vanishing": True, "status": "Started"}
-    assert told(started, drains) == {"a": {"vanishes": True}, "b": {"vanishes": True}}
+    assert told(started, drains) == {"a": {"taken_away": True}, "b": {"taken_away": True}}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_after_a_drain_that_failed_the_user_says_what_happens(policy, first, sec
 
 @pytest.mark.parametrize(
     ("changes", "first", "second"),
-    [({}, {**BLOCKED, **WAITS}, BLOCKED), ({"vanishing": True}, {**BLOCKED, "vanishes": True}, BLOCKED)],
+    [({}, {**BLOCKED, **WAITS}, BLOCKED), ({"vanishing": True}, {**BLOCKED, "taken_away": True}, BLOCKED)],
 )
 def test_beside_a_lost_host_nobody_is_brought_back_shortly_before_the_event(changes, first, second):
     assert told(changes, ("drained", "lost"), no_time=["E"]) == {"a": first, "b": second}
@@ -134,7 +134,7 @@ STAYS = {"stays": True}
         ({"action": "approve"}, ("not_needed", "drained"), LATER, STAYS),
         ({"status": "Started"}, ("drained", "drained"), WAITS, WAITS),
         # Azure takes the VM away when it is due, approved or not.
-        ({"vanishing": True}, ("drained", "drained"), {"vanishes": True}, {"vanishes": True}),
+        ({"vanishing": True}, ("drained", "drained"), {"taken_away": True}, {"taken_away": True}),
     ],
 )
 def test_what_may_not_be_approved_now_keeps_its_hosts_drained(changes, drains, first, second):
@@ -275,10 +275,10 @@ def test_nobody_acts_on_events_that_do_not_name_him_or_are_left_alone(made, stat
 def test_a_drained_host_is_restored_or_on_purpose_not(made, states, policy):
     orders = _orders.wave_orders(made, HOSTS, states, policy)
     for host, order in orders.items():
-        if states.get(host) == "drained" and not order["vanishes"] and not order["blocked"]:
+        if states.get(host) == "drained" and not order["taken_away"] and not order["blocked"]:
             # It stays drained while a host of its event is read again.
             assert order["restore"] != order["stays"]
-        if order["vanishes"] or states.get(host, "lost") == "lost":
+        if order["taken_away"] or states.get(host, "lost") == "lost":
             assert not order["restore"]
 
 

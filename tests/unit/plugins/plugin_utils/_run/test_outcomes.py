@@ -77,8 +77,8 @@ def test_one_that_has_told_nothing_at_all():
         (order("not_needed"), {}, "passed", ""),
         (order("not_needed"), {"approve_result": {"over": True, "error": "x"}}, "failed", "x"),
         (order("not_needed"), {"restore_result": {"failed": True, "msg": "no"}}, "left_drained", "no"),
-        (order(vanishes=True, restore=False), {}, "vanished", ""),
-        (order("lost", vanishes=True), {"maintenance_status": {"msg": "Timed out."}}, "lost", "Timed out."),
+        (order(taken_away=True, restore=False), {}, "vanished", ""),
+        (order("lost", taken_away=True), {"maintenance_status": {"msg": "Timed out."}}, "lost", "Timed out."),
     ],
 )
 def test_the_state_of_a_host_and_what_went_wrong(given, results, state, error):

@@ -406,10 +406,10 @@ def test_what_the_lock_hosts_know_of_a_host_they_forget_when_it_is_back(changes,
 
 @pytest.mark.parametrize(
     "order",
-    [returned("drained"), empty_order("not_needed"), drained_order(vanishes=True)],
+    [returned("drained"), empty_order("not_needed"), drained_order(taken_away=True)],
     ids=lambda one: one["drain"],
 )
-def test_restored_passed_and_vanished_are_all_through(order):
+def test_restored_passed_and_taken_away_are_all_through(order):
     after, calls, of_others = recorded({"web-0": {**order, "drains": True}}, known(drain_result={}, **RESTORED))
     assert after["outcomes"]["web-0"]["state"] in ("restored", "passed", "vanished")
     assert (calls[0]["forget"], of_others) == (["web-0"], False)

@@ -361,7 +361,7 @@ def cases(draw):
 
 
 def newly_down(made, run):
-    """The hosts that go down by our hand in this round, beside what vanishes anyway."""
+    """The hosts that go down by our hand in this round, beside what is taken away anyway."""
     out = {name for state in group_states(run) for name in state.out}
     out |= {host for entry in made["events"] if entry["vanishing"] for host in entry["hosts"]}
     return set(made["drain"]) - out

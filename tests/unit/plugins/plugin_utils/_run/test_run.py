@@ -455,10 +455,10 @@ def test_of_the_hosts_that_are_out_later_jobs_hear_of_two_thousand():
     assert (told["restore_first"], told["drained"]) == (2001, left[:2000])
 
 
-def test_only_what_azure_has_taken_away_has_vanished():
+def test_only_what_azure_has_taken_away_counts_as_taken_away():
     states = ("restored", "passed", "vanished", "failed", "left_drained", "lost", "stays drained")
     outcomes = {state: {"state": state, "wave": 1, "number_of_pass": 1} for state in states}
-    assert _run_run.vanished(a_run(outcomes=outcomes)) == ["vanished"]
+    assert _run_run.hosts_taken_away(a_run(outcomes=outcomes)) == ["vanished"]
 
 
 # Hosts that are out of service and that nothing is planned for: who is returned, who is left to another run.
@@ -486,7 +486,7 @@ def left_behind(**outcome):
 def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
     assert _run_run.leftovers(left_behind(**outcome)) == leftovers
     shared = _run_run.for_the_plays(left_behind(**outcome), run_settings())
-    assert (shared["leftovers"], shared["run_id"], shared["vanished"]) == (leftovers, "r", [])
+    assert (shared["leftovers"], shared["run_id"], shared["taken_away"]) == (leftovers, "r", [])
 
 
 @pytest.mark.parametrize(
@@ -626,7 +626,7 @@ def test_what_a_document_no_longer_shows_holds_nobody_back():
     # In the next round, too: who is not read again still says what it has said.
     order = {"web-1": {**_orders.left_as_it_is()}}
     state, _calls, _others = _round.record(state, order, decided_round(state, later), later, 1, NOW + 6)
-    assert state["gone"] == [["", "E0"]]
+    assert state["not_shown"] == [["", "E0"]]
     assert decided_round(state, later)["drain"] == ["web-1"]
 
 
@@ -680,7 +680,7 @@ def test_a_host_that_was_never_read_and_that_a_load_balancer_remembers_is_out(aw
     mine = {"web-1": known["web-1"]}
     found = decided_round(planned_run(known, records=[record]), mine)
     assert (found["drain"], found["held"]["E1"]) == ([], "web-0, of another domain, is not in service")
-    # What is lost anyway holds nobody up.
+    # A VM that is taken away delays nobody.
     assert decided_round(planned_run(known, records=[{**record, "types": ["Preempt"]}]), mine)["drain"] == ["web-1"]
 
 

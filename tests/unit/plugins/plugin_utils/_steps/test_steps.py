@@ -319,7 +319,7 @@ def test_a_step_is_known_again_by_what_it_acts_on():
         [balancer(host="web-0")],
     ],
 )
-def test_a_deed_on_another_machine_is_never_undone_from_the_journal(now):
+def test_a_action_on_another_machine_is_never_undone_from_the_journal(now):
     journal = journal_with(record(1, balancer()))
     work, left_over = work_to_restore(journal, lambda _event: known(now), known_as, lambda _record: None, False, placed)
     assert [step["number"] for step in left_over] == [1]
@@ -518,7 +518,7 @@ def test_a_return_undoes_what_the_host_did_as_it_was_done(digest, way):
     assert [item["arguments"]["restore"] for item in work] == [[way]]
 
 
-def test_a_deed_elsewhere_is_undone_from_the_users_steps_also_in_a_journal_of_the_hosts_own():
+def test_a_action_elsewhere_is_undone_from_the_users_steps_also_in_a_journal_of_the_hosts_own():
     journal = journal_of(THERE)
     work, _left_over = work_to_restore(
         journal,

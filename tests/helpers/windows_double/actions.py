@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The deeds of _windows_host.ps1 in Python: what it answers, this answers. A test replays what a real one said."""
+"""The actions of _windows_host.ps1 in Python: what it answers, this answers. A test replays what a real one said."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class BehindAnAction:
 
     def _execute_module(self, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
         self.meanwhile.get(len(self.calls), lambda: None)()
-        self.calls.append([deed["deed"] for deed in module_args["deeds"]])
-        return done(self.machine, module_args["deeds"], check_mode=False)
+        self.calls.append([action["action"] for action in module_args["actions"]])
+        return done(self.machine, module_args["actions"], check_mode=False)
 
     def run(self, code: types.ModuleType, request: dict[str, Any]) -> dict[str, Any]:
         """What a host half returns for a request."""
@@ -45,17 +45,17 @@ class BehindAnAction:
         return _powershell.run_by_powershell(action, code, request, {"inventory_hostname": "web"})
 
 
-Deed = dict[str, Any]
+Action = dict[str, Any]
 Result = dict[str, Any]
 
 
-def done(machine: Machine, deeds: list[Deed], check_mode: bool) -> Result:
+def done(machine: Machine, actions: list[Action], check_mode: bool) -> Result:
     """The result of the module."""
     hands = _Hands(machine, check_mode)
     results: list[Result] = []
-    for deed in deeds:
+    for action in actions:
         try:
-            results.append(hands.do(deed))
+            results.append(hands.do(action))
         except OSError as error:
             results.append({"problem": "failed", "said": str(error)})
         if results[-1].get("problem"):
@@ -70,18 +70,18 @@ class _Hands:
         self.check_mode = check_mode
         self.last_body: str | None = None
 
-    def do(self, deed: Deed) -> Result:
-        if deed.get("only_if") is not None and deed["only_if"] != self.last_body:
+    def do(self, action: Action) -> Result:
+        if action.get("only_if") is not None and action["only_if"] != self.last_body:
             return {"problem": "changed", "said": "the answer before is another one"}
         known = {"send": self.send, "read": self.read, "replace": self.replace, "boot": self.boot}
-        if deed["deed"] not in known:
-            return {"problem": "unknown", "said": f"This host does not know the deed {deed['deed']}"}
-        return known[deed["deed"]](deed)
+        if action["action"] not in known:
+            return {"problem": "unknown", "said": f"This host does not know the action {action['action']}"}
+        return known[action["action"]](action)
 
-    def send(self, deed: Deed) -> Result:
+    def send(self, action: Action) -> Result:
         started = time.monotonic()
         try:
-            connection = socket.create_connection((deed["address"], deed["port"]), deed["connect_ms"] / 1000)
+            connection = socket.create_connection((action["address"], action["port"]), action["connect_ms"] / 1000)
         except socket.gaierror as error:
             return {"problem": "not_resolved", "said": error.strerror}
         except TimeoutError:
@@ -91,9 +91,9 @@ class _Hands:
         found, problem, said = b"", None, None
         with connection:
             try:
-                connection.sendall(base64.b64decode(deed["request"]))
+                connection.sendall(base64.b64decode(action["request"]))
                 while True:
-                    left = deed["total_ms"] / 1000 - (time.monotonic() - started)
+                    left = action["total_ms"] / 1000 - (time.monotonic() - started)
                     if left <= 0:
                         problem = "timed_out"
                         break
@@ -102,7 +102,7 @@ class _Hands:
                     if not piece:
                         break
                     found += piece
-                    if len(found) > deed["largest"]:
+                    if len(found) > action["largest"]:
                         problem = "too_large"
                         break
             except TimeoutError:
@@ -114,34 +114,34 @@ class _Hands:
         answer = base64.b64encode(found).decode()
         return {"problem": problem, "said": said, "answer": answer, "body_sha256": self.last_body}
 
-    def boot(self, deed: Deed) -> Result:
+    def boot(self, action: Action) -> Result:
         told: Result = {"count": self.machine.boot_count(), "uptime": round(self.machine.uptime(), 1)}
-        another = "same_count" in deed and deed["same_count"] != told["count"]
-        early = deed.get("uptime_from") is not None and told["uptime"] < deed["uptime_from"]
-        late = deed.get("uptime_to") is not None and told["uptime"] > deed["uptime_to"]
+        another = "same_count" in action and action["same_count"] != told["count"]
+        early = action.get("uptime_from") is not None and told["uptime"] < action["uptime_from"]
+        late = action.get("uptime_to") is not None and told["uptime"] > action["uptime_to"]
         if another or early or late:
             told.update(problem="changed", said="another boot, or too late")
         return told
 
-    def read(self, deed: Deed) -> Result:
-        path = self.machine.real(deed["path"])
+    def read(self, action: Action) -> Result:
+        path = self.machine.real(action["path"])
         if not path.is_file():
             return {"content": None, "sha256": None}
-        doubt = self._doubt(_folder_of(deed["path"])) or self._doubt(deed["path"])
+        doubt = self._doubt(_folder_of(action["path"])) or self._doubt(action["path"])
         if doubt:
             return {"problem": "not_trusted", "said": doubt}
-        if path.stat().st_size > deed["largest"]:
+        if path.stat().st_size > action["largest"]:
             return {"problem": "too_large", "said": f"{path.stat().st_size} bytes"}
         content = path.read_bytes()
         return {"content": base64.b64encode(content).decode(), "sha256": hashlib.sha256(content).hexdigest()}
 
-    def replace(self, deed: Deed) -> Result:
-        path, folder = self.machine.real(deed["path"]), _folder_of(deed["path"])
+    def replace(self, action: Action) -> Result:
+        path, folder = self.machine.real(action["path"]), _folder_of(action["path"])
         real_folder = self.machine.real(folder)
         if not real_folder.is_dir():
             if self.check_mode:
-                matches = deed.get("expected") is None
-                return {"replaced": True, "sha256": None} if matches else _mismatch(deed, None)
+                matches = action.get("expected") is None
+                return {"replaced": True, "sha256": None} if matches else _mismatch(action, None)
             # As Windows has it: somebody else may make it at the same moment.
             real_folder.mkdir(parents=True, exist_ok=True)
             self.machine.set_owner(folder, ADMINISTRATORS)
@@ -151,22 +151,22 @@ class _Hands:
         with self._guarded(path):
             there = None
             if path.is_file():
-                doubt = self._doubt(deed["path"])
+                doubt = self._doubt(action["path"])
                 if doubt:
                     return {"problem": "not_trusted", "said": doubt}
                 there = hashlib.sha256(path.read_bytes()).hexdigest()
-            if not deed.get("whatever_is_there") and there != deed.get("expected"):
-                return _mismatch(deed, there)
+            if not action.get("whatever_is_there") and there != action.get("expected"):
+                return _mismatch(action, there)
             if self.check_mode:
                 return {"replaced": True, "sha256": there}
-            if deed.get("content") is None:
+            if action.get("content") is None:
                 path.unlink(missing_ok=True)
                 return {"replaced": True, "sha256": None}
-            content = base64.b64decode(deed["content"])
+            content = base64.b64decode(action["content"])
             fresh = path.with_name(path.name + ".new")
             fresh.write_bytes(content)
             fresh.replace(path)
-            self.machine.set_owner(deed["path"], ADMINISTRATORS)
+            self.machine.set_owner(action["path"], ADMINISTRATORS)
             return {"replaced": True, "sha256": hashlib.sha256(content).hexdigest()}
 
     def _doubt(self, path: str) -> str:
@@ -190,9 +190,9 @@ class _Hands:
             os.close(descriptor)
 
 
-def _mismatch(deed: Deed, there: str | None) -> Result:
+def _mismatch(action: Action, there: str | None) -> Result:
     result: Result = {"replaced": False, "sha256": there}
-    if deed.get("or_stop"):
+    if action.get("or_stop"):
         result.update(problem="changed", said="the file holds something else")
     return result
 
