@@ -6,7 +6,7 @@
 `make test` asks a simulator in this process, `make test-rest` a real one over HTTP as well. A name ends with the grade
 of its fact: `documented` by Microsoft, `observed` in public code, recordings and issues, or `inferred` and not verified
 on a real VM. Tests without a grade are about the simulator itself: its faults, its control interface, its command line.
-What needs exact numbers is in tests/unit/roles/simulator.
+What tests/unit/roles/simulator shows with exact numbers is not shown here again.
 """
 
 from __future__ import annotations
