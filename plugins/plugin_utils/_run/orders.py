@@ -50,7 +50,7 @@ def wave_orders(
 ) -> dict[str, Order]:
     """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
 
-    `drains` has each host's drain state; a host that is not in it is unreachable. `later`: hosts of the batch whose turn
+    `drains` has each host's drain state; a host without one is unreachable. `later`: hosts of the batch whose turn
     has not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`: those
     that return to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
     `no_time`: events so near that whoever is returned to service would not be drained again in time.

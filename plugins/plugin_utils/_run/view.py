@@ -169,9 +169,9 @@ def model_of(
 
     `planned` are the entries of their plan: it knows which of two VMs of one name an event means. `elsewhere` tells the
     hosts of the inventory that are not of this run, by VM name; it is costly. `not_shown`: declared groups, and
-    their events that are no longer shown. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`:
-    hosts that are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read
-    with it.
+    their events that are no longer shown. `inventory`: each host of it, and its `maintenance_delivery_group`.
+    `refused`: hosts that are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the
+    batch that were read with it.
     """
     over = {
         (kept[host]["place"]["delivery_group"], event)

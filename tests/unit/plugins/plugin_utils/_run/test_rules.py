@@ -276,7 +276,7 @@ def test_the_order_of_the_document_where_another_run_may_have_a_vm():
     state = run(WEB, events)
     assert reasons(state) == ["Event A comes first, and another run may have x"]
     assert rounds(run(WEB, [dataclasses.replace(events[0], not_before=NOW + 6000), events[1]]))
-    late = [dataclasses.replace(event, not_before=NOW + 100 + event.order[0] / 1e6) for event in events]
+    late = [dataclasses.replace(event, not_before=NOW + 100 + event.position[0] / 1e6) for event in events]
     assert [kind for kind, _hosts, _why in told(run(WEB, late, settings=Settings(overlap="proceed")))] == ["drain"]
 
 
