@@ -33,7 +33,7 @@ from ..plugin_utils._run.leases import outvoted
 from ..plugin_utils._run.model import read_run_settings
 from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
 from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
-from ..plugin_utils._run.run import RecordKeeper, answer_of_cluster, foreign_records, recorded_hosts, with_records
+from ..plugin_utils._run.run import RecordHolder, answer_of_cluster, foreign_records, recorded_hosts, with_records
 from ..plugin_utils._run.run_state import RunState, from_carried, packed, to_carry, unpacked
 from ..plugin_utils._run.summary import run_summary
 from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
@@ -180,7 +180,7 @@ class ActionModule(ActionBase):
         of_the_pattern = {*host_names(self.options["pattern_hosts"]), *self.hosts}
         return {host: service for host, service in found.items() if service or host in of_the_pattern}
 
-    def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[RecordKeeper]]:
+    def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[RecordHolder]]:
         def resolved(host: str, value: t.Any) -> t.Any:
             if not isinstance(value, str) or "{" not in value:
                 return value
@@ -200,7 +200,7 @@ class ActionModule(ActionBase):
     def _with_records(self) -> None:
         if self.state["number_of_pass"] > 0:
             return
-        answers: dict[RecordKeeper, t.Any] = {
+        answers: dict[RecordHolder, t.Any] = {
             RecordsPlace(**plain(one["__place"])): plain(one) for one in self.options["records"]
         }
         for one in self.options["nodes"]:

@@ -66,7 +66,7 @@ def _is_ours(folder):
     if owner in (0, os.geteuid()):
         return True
     syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
-    said = "The folder of the record, %s, belongs to user id %d: give it to root, so that the record is written again"
+    said = "The folder of the audit file, %s, belongs to user id %d: give it to root, so that it is written again"
     syslog.syslog(syslog.LOG_WARNING, said % (folder, owner))
     syslog.closelog()
     return False

@@ -75,7 +75,7 @@ SECONDS_TO_APPROVE = 20
 
 
 class NotDone(Exception):
-    """The text is for the record. It is tried again later."""
+    """The text is for the audit entry. It is tried again later."""
 
 
 class Actions:
@@ -86,7 +86,7 @@ class Actions:
         self.ours = ours
         # Asked between two steps: a run takes over from there.
         self.run_is_there = run_is_there
-        # tell(what, **details) writes the record.
+        # tell(what, **details) writes an audit entry.
         self.tell = tell
         self.journal = JournalFile(settings["journal"])
         self.owned = OwnedJournal(self.journal, ours)

@@ -51,7 +51,7 @@ def render_plan(plan: Plan, width: int = LINE_WIDTH) -> list[str]:
     for event in plan["ignored"]:
         say(f"Left alone: {_title(event)} for {some_of(event['hosts'], _MOST)}. {_sentence(event['why'])}")
     for doubt in plan["not_believed"]:
-        say(f"Not believed: {doubt['why']}")
+        say(f"Not trusted: {doubt['why']}")
     for group in plan["unread"]:
         why = f". {group['why']}" if group["why"] else ""
         say(f"Unread, so nothing is known about {_hosts(group['hosts'])}{why}")

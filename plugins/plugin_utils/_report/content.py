@@ -190,9 +190,9 @@ def report_lines(report: Mapping[str, t.Any]) -> list[str]:
     unknown = [host["name"] for host in report["hosts"] if host["state"] == "unknown"]
     if unknown:
         lines.append(f"Nothing is known about {some_of(unknown, 8)}.")
-    lines += [f"Not believed: {why}" for why in report["not_believed"]]
+    lines += [f"Not trusted: {why}" for why in report["not_believed"]]
     if (report["record"] or {}).get("without"):
-        lines.append(f"No record is kept on {some_of(report['record']['without'], 8)}.")
+        lines.append(f"No audit file is kept on {some_of(report['record']['without'], 8)}.")
     if run:
         verdict = "all is well" if run.get("ok") else "something is left to do"
         lines.append(f"Last run, ended {run.get('ended_at')}: {verdict}.")

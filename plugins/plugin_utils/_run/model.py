@@ -50,7 +50,7 @@ class Event:
         return not (self.type == "Freeze" and self.action == "approve")
 
     @property
-    def order(self) -> tuple[float, str]:
+    def position(self) -> tuple[float, str]:
         """The place in the document, the same for everybody: `not_before`, then id."""
         if self.started or self.not_before is None:
             return (float("-inf"), self.id.casefold())
@@ -326,7 +326,7 @@ class GroupState:
             for event in run.events
             if event.group == name and (event.id in shown or (event.started and event.id in shown_last))
         ]
-        self.events = sorted(counts, key=lambda event: event.order)
+        self.events = sorted(counts, key=lambda event: event.position)
         self.by_id = {event.id: event for event in self.events}
         self.by_host: dict[str, list[Event]] = {}
         for event in self.events:

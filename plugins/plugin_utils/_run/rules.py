@@ -93,7 +93,7 @@ def group_states(run: Run) -> list[GroupState]:
 
 
 def _first_due(state: GroupState) -> float:
-    dues = [event.order[0] for event in state.events if not run_leaves_alone(state, event)]
+    dues = [event.position[0] for event in state.events if not run_leaves_alone(state, event)]
     return min(dues, default=math.inf)
 
 
@@ -103,7 +103,7 @@ def run_leaves_alone(state: GroupState, event: Event) -> bool:
 
 def drain_deadline(run: Run, event: Event) -> float:
     """When a drain must begin at the latest: `drain_timeout` plus reserve before `not_before`."""
-    return event.order[0] - run.settings.drain_timeout - run.settings.reserve
+    return event.position[0] - run.settings.drain_timeout - run.settings.reserve
 
 
 class _Decision:
@@ -344,7 +344,7 @@ class _Decision:
             for other in self.state.by_host[name]
             if other.action == "drain" and named.issuperset(other.hosts)
         }
-        return tuple(other.id for other in sorted(together.values(), key=lambda other: other.order))
+        return tuple(other.id for other in sorted(together.values(), key=lambda other: other.position))
 
     def _is_drained_all_the_same(self, event: Event, obstacle: _Obstacle, down: set[str]) -> bool:
         """`drain_timeout` plus reserve before `not_before`: drained, but not approved."""
@@ -428,7 +428,7 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
     if (
         other.started
         # No two events have the same place.
-        or other.order > event.order  # pragma: no mutate
+        or other.position > event.position  # pragma: no mutate
     ):
         return False
     if other.type == "Redeploy":
@@ -455,7 +455,7 @@ def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> 
 def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
     """Runs that share no inventory take the events in the order of the document."""
     first = state.first_elsewhere
-    if first is None or first.order >= event.order:
+    if first is None or first.position >= event.position:
         return None
     why = f"Event {first.id} comes first, and another run may have {some_of(list(first.outside))}"
     return _Obstacle(_ELSEWHERE, why)

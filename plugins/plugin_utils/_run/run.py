@@ -27,9 +27,9 @@ from .view import Inventory, grouping_of, kept_of, newest_plan, not_shown_now
 
 # A node's label says that it has the annotation, which nobody can search for.
 ANNOTATION = "maintenance.azure/drained"
-RecordKeeper: t.TypeAlias = RecordsPlace | Cluster
+RecordHolder: t.TypeAlias = RecordsPlace | Cluster
 # Folder of a machine, or cluster -> what it answered.
-RecordAnswers: t.TypeAlias = Mapping[RecordKeeper, Mapping[str, t.Any]]
+RecordAnswers: t.TypeAlias = Mapping[RecordHolder, Mapping[str, t.Any]]
 
 
 def answer_of_cluster(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -65,7 +65,7 @@ def recorded_hosts(answer: Mapping[str, t.Any]) -> set[str]:
     return {str(kept["host"]) for kept in answer.get("records", ())}
 
 
-def with_records(state: RunState, needs: Mapping[str, Sequence[RecordKeeper]], answers: RecordAnswers) -> RunState:
+def with_records(state: RunState, needs: Mapping[str, Sequence[RecordHolder]], answers: RecordAnswers) -> RunState:
     """What the other machines remember. Hosts whose steps need one that can't be asked are not drained.
 
     `needs`: host -> where its steps leave records. A machine says nothing about other hosts of the inventory.

@@ -185,7 +185,7 @@ def summary_lines(
     lines += [f"Not run: the wave of {_listed(wave)}." for wave in left["not_run"]]
     lines += [f"Not begun: event {event}, as {why}." for event, why in summary.get("held", {}).items()]
     lines += [f"Not approved: event {refusal['id']}{_why_refused(refusal)}." for refusal in left["refused"]]
-    lines += [f"Not believed: {why}" for why in left["not_believed"]]
+    lines += [f"Not trusted: {why}" for why in left["not_believed"]]
     lines += [f"Not drained: {why}" for why in summary.get("unasked", ())]
     if left["drained"]:
         lines.append(

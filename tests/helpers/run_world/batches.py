@@ -66,9 +66,9 @@ def batches(run: Run) -> tuple[Batch, ...]:
 
 def _batch(packs: list[_Pack]) -> Batch:
     events = sorted(
-        {event.id: event for pack in packs for event in pack.events}.values(), key=lambda event: event.order
+        {event.id: event for pack in packs for event in pack.events}.values(), key=lambda event: event.position
     )
-    due = min((event.order[0] for event in events), default=-math.inf)
+    due = min((event.position[0] for event in events), default=-math.inf)
     return Batch(
         hosts=tuple(sorted((host for pack in packs for host in pack.hosts), key=natural)),
         domains={pack.group: pack.domains for pack in packs},
@@ -129,5 +129,5 @@ def _is_planned(state: GroupState, name: str) -> bool:
 def _unit(state: GroupState, hosts: list[str], events: list[Event]) -> _Pack:
     domains = tuple(sorted({state.domain(host) for host in hosts}, key=natural))
     out = any(state.is_under_way(event) for event in events) or not events
-    due = -math.inf if out else events[0].order[0]
+    due = -math.inf if out else events[0].position[0]
     return _Pack(state.name, hosts, domains, list(events), due)

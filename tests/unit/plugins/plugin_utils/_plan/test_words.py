@@ -175,7 +175,7 @@ def test_what_is_left_alone_not_believed_and_not_known():
         journal_problems=[why],
     )[1:] == [
         "Left alone: Reboot by Platform, event E for web-0. It is far away.",
-        "Not believed: He lies.",
+        "Not trusted: He lies.",
         "Unread, so nothing is known about 1 host: web-0. no answer",
         "Unread, so nothing is known about 1 host: web-1",
         "Not known whether an earlier run left it drained: 1 host: web-0. no answer",
@@ -234,7 +234,7 @@ def test_eight_events_are_told_and_the_rest_is_counted(count, more):
     assert told == ["  Reboot E: approve"] * min(count, 8) + more
 
 
-# What is not believed.
+# What is not trusted.
 
 
 def claim(host, refused, *events):

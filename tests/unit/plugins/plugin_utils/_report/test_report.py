@@ -57,7 +57,7 @@ def test_a_host_that_is_not_the_vm_that_it_says_is_unknown_and_covers_nothing():
     evil = next(one for one in made["hosts"] if one["name"] == "evil")
     assert evil["state"] == "unknown"
     assert evil["unread"].startswith("evil says that it is the VM db1, which the inventory does not confirm.")
-    assert "Not believed: evil says" in " ".join(made["lines"])
+    assert "Not trusted: evil says" in " ".join(made["lines"])
 
 
 def a_run(**changes):
@@ -269,10 +269,10 @@ def test_the_record_is_shown_newest_first_and_who_has_none_is_named():
         ("drain begins", "eve@ctl", ["A1"]),
     ]
     report = make_report(["web-0"], {"web-0": host()}, None, NOW, record=record)
-    assert "No record is kept on web-1, web-2." in " ".join(report["lines"])
+    assert "No audit file is kept on web-1, web-2." in " ".join(report["lines"])
     shown = render_page(report, "x.json")
     assert "run r1 (eve@ctl)" in shown
-    assert "No record is kept on web-1" in shown
+    assert "No audit file is kept on web-1" in shown
     assert "Record</h2>" not in render_page(make_report(["web-0"], {"web-0": host()}, None, NOW), "x.json")
 
 

@@ -346,7 +346,7 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
     summary = run_summary({**RUN, "not_believed": run["not_believed"]}, {}, empty_plan())
     assert not summary["ok"]
-    assert "Not believed: Wrong." in summary["lines"]
+    assert "Not trusted: Wrong." in summary["lines"]
 
 
 REST = {"of": 4, "deadline": None, "underway": True, "events": []}

@@ -933,11 +933,11 @@ def test_what_takes_the_vm_away(kind, takes_away):
 
 def test_the_place_in_the_document_is_the_date_and_then_the_id():
     first = Event("b", "Reboot", "Scheduled", 5.0, ())
-    assert first.order == (5.0, "b")
-    assert Event("A", "Reboot", "Scheduled", 5.0, ()).order == (5.0, "a")
+    assert first.position == (5.0, "b")
+    assert Event("A", "Reboot", "Scheduled", 5.0, ()).position == (5.0, "a")
     now = float("-inf")
-    assert Event("C", "Reboot", "Scheduled", None, ()).order == (now, "c")
-    assert Event("D", "Reboot", "Started", 5.0, ()).order == (now, "d")
+    assert Event("C", "Reboot", "Scheduled", None, ()).position == (now, "c")
+    assert Event("D", "Reboot", "Started", 5.0, ()).position == (now, "d")
 
 
 def test_what_is_assumed_where_nothing_is_said():
