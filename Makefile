@@ -17,8 +17,8 @@ FRESH_AS ?= root,someone
 RUNS ?= 10
 # Cores for the tests.
 export JOBS ?= 2
-# Processes for pytest: whole runs spend a part of their time waiting.
-export UNIT_PROCESSES ?= $(JOBS)
+# Processes for pytest: tests spend a part of their time waiting, and whole runs more of it.
+export UNIT_PROCESSES ?= $(shell expr $(JOBS) \* 3)
 export RUNS_PROCESSES ?= $(shell expr $(JOBS) \* 4)
 # More options for pytest, such as ARGS="-k incarnation -x".
 ARGS ?=
