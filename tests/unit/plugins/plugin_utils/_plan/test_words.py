@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.doubts import (
     doubts_about,
     has_begun_by_its_own_reading,
-    who_shows_it,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import Claim
 from ansible_collections.maintenance.azure.plugins.plugin_utils._plan.text import render_plan, render_start
@@ -71,14 +70,6 @@ def test_no_wave():
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
-    [(1, "1 host: web-0"), (2, "2 hosts: web-0, web-1"), (8, f"8 hosts: {EIGHT}"), (9, f"9 hosts: {EIGHT} and 1 more")],
-)
-def test_eight_are_named_and_the_rest_is_counted(count, told):
-    assert lines(nothing_to_do=HOSTS[:count])[-1] == f"Nothing to do for {told}"
-
-
-@pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({}, "due in 15:00 min (2026-11-16T00:15:00Z)"),
@@ -92,39 +83,6 @@ def test_eight_are_named_and_the_rest_is_counted(count, told):
 )
 def test_when_a_wave_is_due(changes, told):
     assert lines(waves=[wave(**changes)])[:2] == [f"Wave 1 of 2: 0, {told}", "  1 host: web-0"]
-
-
-def test_the_warnings_of_a_wave():
-    assert lines(waves=[wave(warnings=["mind the gap"])])[2:] == ["  Warning: mind the gap"]
-
-
-def test_an_event_with_all_that_is_done_about_it():
-    assert said_of(description="Hello.", duration_seconds=0) == [
-        "  Reboot by Platform, 0 s, event E, Scheduled, names vm-0",
-        '    Azure says: "Hello."',
-        (
-            "    Drain web-0, then approve it, then wait until it is over and the hosts are back, then return web-0 to"
-            " service."
-        ),
-        "    Why: rule 1.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"steps": ["approve", "restore"]}, "Approve it, then return what is drained to service."),
-        ({"steps": ["drain"], "shown_by": []}, "Drain web-0."),
-        ({"steps": ["drain"], "hosts": HOSTS[:2], "shown_by": ["web-1"]}, "Drain web-1."),
-        ({"steps": ["approve"], "vanishing": True}, "Approve it, then not wait for it, as the VM does not come back."),
-    ],
-)
-def test_what_is_done(changes, told):
-    assert said_of(**changes)[1] == f"    {told}"
-
-
-def test_an_event_of_nobody_in_particular():
-    assert said_of(source=None)[0] == "  Reboot, event E, Scheduled, names vm-0"
 
 
 @pytest.mark.parametrize(
@@ -161,11 +119,6 @@ def test_whom_an_approval_would_surprise(changes, told):
     assert said_of(**changes)[3:] == [f"    {told}"]
 
 
-def test_one_shows_and_many_show():
-    assert who_shows_it(["a"], ["b", "c"]) == "a shows it, b and c do not"
-    assert who_shows_it(["a", "b"], ["c"]) == "a and b show it, c does not"
-
-
 def test_what_is_left_alone_not_believed_and_not_known():
     why = {"hosts": ["web-0"], "why": "no answer"}
     assert lines(
@@ -179,14 +132,6 @@ def test_what_is_left_alone_not_believed_and_not_known():
         "Unread, so nothing is known about 1 host: web-0. no answer",
         "Unread, so nothing is known about 1 host: web-1",
         "Not known whether an earlier run left it drained: 1 host: web-0. no answer",
-    ]
-
-
-def test_what_an_earlier_run_has_left():
-    assert lines(restore_first=["a"], already_drained=["b"], left_drained=["c"])[:3] == [
-        "First return to service what an earlier run left drained: 1 host: a",
-        "Drained by an earlier run, and still needed: 1 host: b",
-        "Drained by an earlier run and unread now, so left drained: 1 host: c",
     ]
 
 
@@ -204,36 +149,6 @@ def test_a_run_that_stops_says_why():
     assert render_start({"stop": "Enough.", "wave": wave()}, NOW) == ["Enough."]
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, "due in 15:00 min (2026-11-16T00:15:00Z)"),
-        ({"deadline": "2026-11-16T00:00:01.9Z"}, "due in 0:01 min (2026-11-16T00:00:01.9Z)"),
-        ({"deadline": None}, "due at None"),
-        ({"underway": True}, "due now"),
-    ],
-)
-def test_when_the_next_wave_is_due(changes, told):
-    assert start(**changes) == [f"Wave 1 of 2: 0, {told}", "  1 host: web-0"]
-
-
-def test_what_is_done_in_it():
-    events = [entry(hosts=HOSTS[:2]), entry(id="F", steps=["drain", "approve"])]
-    assert start(events=events)[2:] == [
-        "  Reboot E: drain 2 hosts, approve, wait until it is over, return to",
-        "    service",
-        "  Reboot F: drain 1 host, approve",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("count", "more"), [(7, []), (8, []), (9, ["  and 1 more event"]), (10, ["  and 2 more events"])]
-)
-def test_eight_events_are_told_and_the_rest_is_counted(count, more):
-    told = start(events=[entry(steps=["approve"])] * count)[2:]
-    assert told == ["  Reboot E: approve"] * min(count, 8) + more
-
-
 # What is not trusted.
 
 
@@ -241,21 +156,6 @@ def claim(host, refused, *events):
     readings = {name: {"maintenance_status": {"events": list(events), "read_at": "x"}} for name in [*refused, host]}
     (doubt,) = doubts_about([], [Claim("web-0", host, refused)], None, readings)
     return doubt
-
-
-@pytest.mark.parametrize(
-    ("refused", "who"),
-    [
-        (["b"], "b claims"),
-        (["c", "b"], "b and c claim"),
-        (list("bcdefghi"), "b, c, d, e, f, g, h and i claim"),
-        (list("bcdefghij"), "b, c, d, e, f, g, h, i and 1 more claim"),
-    ],
-)
-def test_who_claims_to_be_another(refused, who):
-    doubt = claim("a", refused)
-    assert doubt["why"].startswith(f"{who} to be the VM web-0, but by the inventory that is a. Nothing is drained or")
-    assert (doubt["hosts"], doubt["wrong"]) == (sorted(refused), False)
 
 
 def test_claims_that_the_inventory_does_not_settle():
