@@ -147,15 +147,15 @@ def test_without_steps_of_ours_the_collection_is_not_needed(tmp_path, windows):
 
 
 @pytest.fixture
-def listener():
+def open_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
-def test_health_is_checked_before_the_journal_is_closed(tmp_path, windows, settings, listener):
+def test_health_is_checked_before_the_journal_is_closed(tmp_path, windows, settings, open_port):
     windows.machine.set_services(W3SVC="started")
     steps = [{"services": {"names": ["W3SVC"]}}]
-    health = [{"service": "W3SVC"}, {"command": ["true"]}, {"port": listener, "timeout": 5}]
+    health = [{"service": "W3SVC"}, {"command": ["true"]}, {"port": open_port, "timeout": 5}]
     bad = [*health, {"command": ["false"], "timeout": 1, "interval": 1}]
     assert run_on(tmp_path, windows, settings, steps, DRAIN).code == 0
     run = run_on(tmp_path, windows, settings, steps, RESTORE, restore_health=bad)
