@@ -85,10 +85,8 @@ def without_time(event):
 
 @contextlib.contextmanager
 def watched(folder, *addresses, **settings):
-    with (
-        Simulator({"vms": [{"name": "web-0"}]}) as simulator,
-        Watcher(folder, simulator.endpoint("web-0"), notify=list(addresses), **settings) as watcher,
-    ):
+    simulator = Simulator({"vms": [{"name": "web-0"}]})
+    with simulator, Watcher(folder, simulator.endpoint("web-0"), notify=list(addresses), **settings) as watcher:
         yield simulator, watcher
 
 

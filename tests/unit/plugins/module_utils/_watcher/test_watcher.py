@@ -182,10 +182,8 @@ def test_the_newest_version_that_is_there_is_found(tmp_path):
 
 
 def test_a_version_that_never_shows_some_types_is_told_by_name(tmp_path):
-    with (
-        Simulator({"vms": [{"name": "web-0"}]}, api_versions=["2017-08-01"]) as simulator,
-        Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher,
-    ):
+    simulator = Simulator({"vms": [{"name": "web-0"}]}, api_versions=["2017-08-01"])
+    with simulator, Watcher(tmp_path, simulator.endpoint("web-0"), api_version="auto") as watcher:
         watcher.wait_for(lambda status: status["this_host"])
         assert watcher.errors().count("api-version 2017-08-01 never shows Preempt and Terminate events") == 1
 
