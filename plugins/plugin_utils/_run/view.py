@@ -482,5 +482,5 @@ def model_of_batch(
 
 def not_shown_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
     """Declared groups and their events that are no longer shown, by what hosts have said now."""
-    before = {(group, event) for group, event in state["not_shown"]}
+    before = {(one[0], one[1]) for one in state["not_shown"]}
     return sorted(map(list, (events_not_shown(state["kept"], fresh) | before) - shown_by_group(fresh)))

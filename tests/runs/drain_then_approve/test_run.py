@@ -215,7 +215,7 @@ WAVE = """
   tasks:
     - ansible.builtin.set_fact:
         __recorded: {hosts: [], stale: [], number: 0}
-    - ansible.builtin.include_tasks: rounds.yml
+    - ansible.builtin.include_tasks: tasks/rounds.yml
 - hosts: all
   gather_facts: false
   tasks:
@@ -226,8 +226,9 @@ WAVE = """
 
 @pytest.mark.rest
 def test_a_wave_of_hundreds_of_rounds(tmp_path):
-    shutil.copy(ROOT / "playbooks/run/tasks/rounds.yml", tmp_path)
-    (tmp_path / "round.yml").write_text(ROUND)
+    (tmp_path / "tasks").mkdir()
+    shutil.copy(ROOT / "playbooks/run/tasks/rounds.yml", tmp_path / "tasks")
+    (tmp_path / "tasks" / "round.yml").write_text(ROUND)
     (tmp_path / "wave.yml").write_text(WAVE)
     inventory = ansible_run.inventory(tmp_path, {"web-0": {}})
     run = ansible_run.run(tmp_path, ["ansible-playbook", "-i", str(inventory), "wave.yml"], 600)

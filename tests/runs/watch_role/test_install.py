@@ -273,7 +273,7 @@ def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(rol
     role(**more)
     program, config = role.folder / "lib" / "program", role.folder / "etc" / "watch.json"
     # What is installed is an older version, with parts of its own.
-    version = next(program.rglob("_watch/version.py"))
+    version = next(program.rglob("_watcher/watch.py"))
     version.write_text(version.read_text().replace(VERSION, "0.0.1"))
     parts = json.loads((program / "program.json").read_text())
     (program / "program.json").write_text(json.dumps({**parts, "lib/gone.py": ""}))

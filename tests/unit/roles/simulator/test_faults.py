@@ -413,8 +413,8 @@ def an_event(seconds):
 def test_a_command_receives_all_about_the_event_and_does_not_hold_the_simulator(tmp_path, monkeypatch, seconds, shown):
     threads, written = [], tmp_path / "stderr"
 
-    def thread(**more):
-        threads.append(threading.Thread(**more))
+    def thread(target, **more):
+        threads.append(threading.Thread(target=target, **more))
         return threads[-1]
 
     words = "$SIM_EVENT_ID $SIM_EVENT_TYPE $SIM_EVENT_CHANGE $SIM_RESOURCES $SIM_GROUP $SIM_DURATION $SIM_IMPACT"

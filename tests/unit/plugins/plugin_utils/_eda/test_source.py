@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import http.client
 import json
 import logging
@@ -349,16 +350,16 @@ def test_one_address_has_no_more_connections_than_its_share(monkeypatch):
         for name in "aaaaabbbbcc":
             held.release(name, 1)
         assert [held.add("a", 1) for _number in range(4)] == [True] * 4
+
+        def is_full(most, idle):
+            # Who is silent is sent away after a while: on a slow machine the first before the last has come.
+            idle += [socket.create_connection(("127.0.0.1", source.port)) for _number in range(most)]
+            return Watchers(source.port).tell("web-0", status()) == 503
+
         # As an unknown sender, and as one that knows the secret.
         for most in (100, 500):
             idle = []
-
-            def is_full(most=most, idle=idle):
-                # Who is silent is sent away after a while: on a slow machine the first before the last has come.
-                idle += [socket.create_connection(("127.0.0.1", source.port)) for _number in range(most)]
-                return Watchers(source.port).tell("web-0", status()) == 503
-
-            wait_until(is_full)
+            wait_until(functools.partial(is_full, most, idle))
             for one in idle:
                 one.close()
             wait_until(lambda: Watchers(source.port).tell("web-0", status()) == 204)
