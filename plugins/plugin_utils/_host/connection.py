@@ -89,9 +89,9 @@ def seconds_to_connect(action: ActionBase) -> float:
     return SECONDS_OF_A_COMMAND + SECONDS_TO_FAIL
 
 
-def patience_within(seconds: float) -> float:
+def patience_within(seconds: float) -> int:
     """How long a command may wait for the service, so that the host can still say that it waited in vain."""
-    return max(1.0, seconds * 2 / 3)
+    return max(1, int(seconds * 2 / 3))
 
 
 @contextlib.contextmanager

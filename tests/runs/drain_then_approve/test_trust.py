@@ -131,14 +131,9 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
 # What a host or a lock host writes into its own files about others.
 
 
-def mark_of(event, *hosts, at=None):
-    return {
-        "event": event,
-        "hosts": list(hosts),
-        "at": at or time.time() + 3600,
-        "takes_down": True,
-        "vanishing": False,
-    }
+def mark_of(event, *hosts):
+    mark = {"event": event, "hosts": list(hosts), "at": time.time() + 3600}
+    return {**mark, "takes_down": True, "vanishing": False}
 
 
 def marked_journal(*marks):

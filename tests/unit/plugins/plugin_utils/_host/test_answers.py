@@ -35,6 +35,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._host.connection
     Late,
     answering_within,
     ending_within,
+    patience_within,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host.curl import (
     CONNECTED,
@@ -615,3 +616,7 @@ def test_what_a_task_has_started_ends_with_what_that_has_started(tmp_path):
 def is_running(pid):
     state = Path(f"/proc/{pid}/stat")
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_how_long_a_module_waits_for_the_service_is_a_whole_number():
+    assert [patience_within(seconds) for seconds in (35.0, 1.0)] == [23, 1]
