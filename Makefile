@@ -17,9 +17,8 @@ FRESH_AS ?= root,someone
 RUNS ?= 10
 # Cores for the tests.
 export JOBS ?= 2
-# Processes for pytest: tests spend a part of their time waiting, and whole runs more of it.
-export UNIT_PROCESSES ?= $(shell expr $(JOBS) \* 3)
-export RUNS_PROCESSES ?= $(shell expr $(JOBS) \* 4)
+# Processes for pytest: tests spend most of their time waiting.
+export PROCESSES ?= $(shell expr $(JOBS) \* 4)
 # More options for pytest, such as ARGS="-k incarnation -x".
 ARGS ?=
 
@@ -35,8 +34,7 @@ unexport ANSIBLE_CONFIG GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE PYTHONPATH
 
 MIRROR := .build/ansible_collections/maintenance/azure
 # A process that has nothing left takes over from others.
-PYTEST := .venv/bin/python -m pytest -n $(UNIT_PROCESSES) --dist worksteal
-PYTEST_RUNS := .venv/bin/python -m pytest -n $(RUNS_PROCESSES) --dist worksteal
+PYTEST := .venv/bin/python -m pytest -n $(PROCESSES) --dist worksteal
 # The sessions use what .venv has, instead of environments of their own with the same packages.
 NOX := .build/nox/bin/nox --no-venv
 # A virtual environment knows its path and its Python: another one needs another environment.
@@ -50,7 +48,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: test-unit test-runs ## What decides whether a change is safe; five minutes at most
+test: .venv/test mirror ## What decides whether a change is safe; five minutes at most
+	$(PYTEST) -m "not rest" tests/unit tests/conformance tests/runs $(ARGS)
 	@echo "make test: all passed"
 
 .PHONY: test-all
@@ -61,18 +60,10 @@ test-all: test test-rest checks ## Everything but the matrix, the fresh machine 
 checks: .venv/docs .build/nox/made mirror ## lint, docs, importer and sanity, two at a time
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs importer sanity
 
-.PHONY: test-unit
-test-unit: .venv/test mirror ## Decisions by properties, the wire by real servers
-	$(PYTEST) -m "not rest" tests/unit tests/conformance $(ARGS)
-
-.PHONY: test-runs
-test-runs: .venv/test mirror ## One real run for each invariant, kill, module, plugin, role and playbook
-	$(PYTEST_RUNS) -m "not rest" tests/runs $(ARGS)
-
 .PHONY: test-rest
 test-rest: .venv/rest .build/rulebook/made mirror ## The simulator's conformance, other examples for the properties, further runs
 	$(PYTEST) -m hypothesis --hypothesis-profile=random tests/unit $(ARGS)
-	$(PYTEST_RUNS) -m rest tests/unit tests/runs tests/conformance $(ARGS)
+	$(PYTEST) -m rest tests/unit tests/runs tests/conformance $(ARGS)
 
 .PHONY: test-steady
 test-steady: .venv/test mirror ## `make test` RUNS times (10), a line for each: commit, seconds, closing lines

@@ -30,7 +30,7 @@ settings.load_profile("same")
 MARKERS = (
     "once: says nothing about ansible-core, so `make test-matrix` leaves it out",
     "rest: does not decide whether a change is safe, so `make test-rest` runs it and `make test` does not",
-    "waits: spends most of its time waiting, so it begins first",
+    "waits(long=False): spends most of its time waiting, so it begins first",
 )
 
 
@@ -49,16 +49,25 @@ def pytest_report_header() -> str:
 # After those that are not wanted have been left out.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the tests that mostly wait, one in each process, so that short ones are left at the end."""
+    """Begin with the tests that mostly wait, evenly among the processes, so that short ones are left at the end."""
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
-    waiting = [item for item in items if item.get_closest_marker("waits")]
-    others = [item for item in items if not item.get_closest_marker("waits")]
+    # Stable, so those of one file stay together among the others, for what they share.
+    waiting = sorted((item for item in items if _waits(item)), key=_waits, reverse=True)
+    others = [item for item in items if not _waits(item)]
     ordered: list[pytest.Item] = []
     for process in range(processes):
-        # As many as pytest-xdist gives this process at first; those of one file stay together, for what they share.
+        # As many as pytest-xdist gives this process at first.
         share = (len(items) - len(ordered)) // (processes - process)
         first = waiting[process::processes]
         taken = max(0, share - len(first))
         ordered += [*first, *others[:taken]]
         others = others[taken:]
     items[:] = [*ordered, *others]
+
+
+def _waits(item: pytest.Item) -> int:
+    """Return how long a test waits: 0 hardly, 1 for some seconds, 2 for a minute."""
+    marker = item.get_closest_marker("waits")
+    if marker is None:
+        return int("/runs/" in item.path.as_posix())
+    return 2 if marker.kwargs.get("long") else 1

@@ -12,7 +12,7 @@ import pytest
 from helpers.fleet import RunFleet
 from helpers.network import unreachable_host
 
-pytestmark = pytest.mark.waits
+pytestmark = pytest.mark.waits(long=True)
 
 
 @pytest.fixture

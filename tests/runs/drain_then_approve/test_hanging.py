@@ -15,7 +15,7 @@ from helpers import transports
 from helpers.fleet import RunFleet
 from helpers.network import HangingHost
 
-pytestmark = pytest.mark.waits
+pytestmark = pytest.mark.waits(long=True)
 SENT, RETURN, READ = '"approval": {', '"direction": "restore"', '"endpoints"'
 POINTS = {
     "reading": {"at": READ},
@@ -30,7 +30,7 @@ POINTS = {
     "record": {"at": '"do": "release"', "after": RETURN},
     "final reading": {"at": READ, "after": RETURN},
 }
-IN_MAKE_TEST = ("wait",)
+IN_MAKE_TEST = ("after the POST",)
 
 
 def cases():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from helpers.fleet import RunFleet
 
-pytestmark = pytest.mark.waits
+pytestmark = pytest.mark.waits(long=True)
 
 
 @pytest.fixture

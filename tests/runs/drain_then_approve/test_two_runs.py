@@ -18,7 +18,7 @@ from helpers.fleet import RunFleet
 from helpers.leases import owner
 from helpers.waiting import PATIENCE
 
-pytestmark = pytest.mark.waits
+pytestmark = pytest.mark.waits(long=True)
 
 LEASE_SECONDS = 30
 LEASE = ("-e", f"__maintenance_lease_seconds={LEASE_SECONDS}")

@@ -20,7 +20,7 @@ from helpers.ansible_run import environment
 from helpers.sshd_process import SSHD, sshd
 from helpers.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.waits
+pytestmark = pytest.mark.waits(long=True)
 
 # The step would run for so long: longer than anything is waited for here.
 LONG = 3 * PATIENCE
