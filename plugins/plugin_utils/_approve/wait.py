@@ -19,7 +19,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 
-from .._azure.events import TYPES_THAT_TAKE_AWAY, canonical_id, names_host
+from .._azure.events import canonical_id, names_host, takes_away
 from .._azure.vms import EventData
 from .._common.text import clock, some_of, wrapped
 from .._host.connection import ending_with_the_run
@@ -196,7 +196,7 @@ class Wait:
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
-            event and event["type"] in TYPES_THAT_TAKE_AWAY and names_host(event, self.reading.vm_name)
+            event and takes_away(event) and names_host(event, self.reading.vm_name)
             for event in events
         )
 

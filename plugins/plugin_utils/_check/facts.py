@@ -11,6 +11,7 @@ import typing as t
 from collections.abc import Callable
 
 from ...module_utils._azure.imds import API_VERSIONS
+from .._azure.events import EVENT_TYPES
 from .._azure.vms import EventData
 from .report import Finding
 from .service import COMPUTE_VERSIONS, FIRST_GENERAL, NEWEST, PREVIEW, Answers, Heard, compute, events
@@ -48,9 +49,7 @@ _NO_EVENT = "there is no event in the document now"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _RFC_1123 = re.compile(r"[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 _FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "DurationInSeconds": "2020-07-01"}
-_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01"}
 
 
 def events_in(answers: Answers, question: str) -> dict[str, EventData]:
@@ -166,7 +165,7 @@ def _names_this_vm(answers: Answers) -> Seen:
 
 EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventId", "a GUID", lambda value: isinstance(value, str) and bool(_GUID.fullmatch(value)), "O"),
-    _field("EventType", f"one of {', '.join(_TYPES)}", lambda value: value in _TYPES),
+    _field("EventType", f"one of {', '.join(EVENT_TYPES)}", lambda value: value in EVENT_TYPES),
     _field("EventStatus", "Scheduled or Started", lambda value: value in ("Scheduled", "Started")),
     _field("ResourceType", "VirtualMachine", lambda value: value == "VirtualMachine"),
     _field("Resources", "a list of names", _is_names),
@@ -181,7 +180,7 @@ EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventSource", "Platform or User", lambda value: value in ("Platform", "User")),
     _field("DurationInSeconds", "a JSON integer, -1 or more", _is_duration, "O"),
     *(_since(field, since) for field, since in _FIELD_SINCE.items()),
-    *(_hidden(kind, since) for kind, since in _TYPE_SINCE.items()),
+    *(_hidden(kind.name, kind.since) for kind in EVENT_TYPES.values() if kind.since > FIRST_GENERAL),
     _in_preview("Resources", "names with an underscore in front", _with_underscore),
     _in_preview(
         "NotBefore",
