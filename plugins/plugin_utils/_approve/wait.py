@@ -196,8 +196,7 @@ class Wait:
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
-            event and takes_away(event) and names_host(event, self.reading.vm_name)
-            for event in events
+            event and takes_away(event) and names_host(event, self.reading.vm_name) for event in events
         )
 
     def _state(self, event_id: str) -> str:

@@ -197,7 +197,7 @@ def known_of_status(data: t.Any) -> dict[str, t.Any]:
     if this_host is not None and not (isinstance(this_host, dict) and isinstance(this_host.get("vm_name"), str)):
         raise BadReading(f"this_host in the maintenance_status has no vm_name: {str(this_host)[:120]}")
     return {
-        "this_host": None if this_host is None else {key: documents.text_of(this_host.get(key)) for key in IDENTITY_FIELDS},
+        "this_host": this_host and {key: documents.text_of(this_host.get(key)) for key in documents.IDENTITY_FIELDS},
         "document_incarnation": data.get("document_incarnation"),
         "events": documents.each_once(
             [_known_of_event(event, position) for position, event in enumerate(data["events"], start=1)]
