@@ -25,7 +25,7 @@ from .._common.text import clock, some_of, wrapped
 from .._host.connection import ending_with_the_run
 from .._host.service import DocumentReading, HostService, Service, ServiceAction, Silent, Unanswered, Unreachable
 from .._host.windows import is_windows
-from .judge import convoy, is_reached, shown_status
+from . import judge
 
 SECONDS_BETWEEN_NOTICES = 30
 
@@ -188,10 +188,10 @@ class Wait:
                 self.effects.setdefault(event_id, seen)
 
     def _outcome(self, event_id: str) -> str:
-        return shown_status(event_id, self.reading.status["events"])
+        return judge.shown_status(event_id, self.reading.status["events"])
 
     def _missing(self) -> list[str]:
-        return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]
+        return [event_id for event_id in self.event_ids if not judge.is_reached(self.goal, self._outcome(event_id))]
 
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(canonical_id(event_id)) for event_id in missing]
@@ -208,7 +208,9 @@ class Wait:
     def _held_up(self, event_id: str) -> str:
         event = self.known.get(canonical_id(event_id))
         holding = (
-            convoy(event, self.reading.status["events"]) if event and self._outcome(event_id) == "Scheduled" else []
+            judge.convoy(event, self.reading.status["events"])
+            if event and self._outcome(event_id) == "Scheduled"
+            else []
         )
         if not holding:
             return ""
@@ -305,7 +307,7 @@ class WaitAction(ServiceAction):
         return {
             "changed": False,
             "endpoint": wait.reading.status["endpoint"],
-            "outcomes": {event_id: shown_status(event_id, events) for event_id in options["event_ids"]},
+            "outcomes": {event_id: judge.shown_status(event_id, events) for event_id in options["event_ids"]},
             "times": wait.times,
             "effects": wait.effects,
             "read_at": wait.reading.status["read_at"],
