@@ -128,7 +128,7 @@ def demo() -> None:
             f"{len(endpoints)} VMs of a small shop, in three update domains",
             "Each of them has a metadata service of its own to ask what Azure has planned, as in Azure.",
             "A simulator plays it, and its time is sped up: what takes Azure ten minutes takes five seconds.",
-            "It is also in more of a hurry: in Azure a reboot takes 35 minutes, and the next domain follows after 30 more.",
+            "And it leaves out waits: in Azure a reboot takes 35 minutes, and the next domain follows 30 later.",
             "Here a reboot takes ten, and all domains are announced at once.",
         )
         say(
