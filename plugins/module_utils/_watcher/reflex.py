@@ -26,7 +26,7 @@ from .._azure.documents import (
     takes_away,
     with_confirmed,
 )
-from .._azure.http import SocketTransport
+from .._azure.http import HttpTransport
 from .._azure.imds import ImdsError
 from .._azure.rules import BadRules, read_rules
 from .._host import audit as _audit
@@ -244,7 +244,7 @@ class Actions:
                 None,
                 approval_body([event["id"]], version, document["document_incarnation"]),
                 SECONDS_TO_APPROVE,
-                SocketTransport,
+                HttpTransport,
                 about_to_send=about_to_send,
                 is_expected=lambda text: may_be_approved(parse_document(text), event, vm_name),
             )

@@ -14,13 +14,11 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ...module_utils._host.journal import DEFAULT_PATH
-from ...module_utils._host.options import journal_options
 from .._azure.doubts import about_claims
 from .._azure.events import canonical_id, names_host
 from .._azure.vms import NAME_VARIABLES, Claim, EventData, InventoryNames, vm_name_of
-from .._common.ansible import OwnVariables, plain
-from .._common.options import approve_options
+from .._common.ansible import plain
+from .._common.options import approve_options, journal_options
 from .._common.text import needed_vars, some_of
 from .._host.connection import ending_with_the_run
 from .._host.readings import (
@@ -34,7 +32,6 @@ from .._host.readings import (
 )
 from .._host.service import DocumentReading, HostService, Unanswered, Unreachable
 from . import judge
-from .order import ApproveOrder
 from .send import Approval, Approver, Election
 from .wait import Complaints, NoticeBoard, Wait, WaitAction
 
@@ -53,52 +50,6 @@ def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: di
     """Of the marks, those of approvals that nobody of this run has sent."""
     election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
     return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
-
-
-SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
-
-
-def order_of(own: OwnVariables) -> ApproveOrder | None:
-    """None where a run has nothing for this host to approve or to wait for."""
-    given = own.setting("approve_order_in", "")
-    known = _of_run(own, given) if given else _of_role(own)
-    if known is None:
-        return None
-    return ApproveOrder(
-        host=own.host,
-        journal=own.setting("approve_journal", DEFAULT_PATH),
-        uncovered=own.setting("approve_uncovered", "refuse"),
-        wait_timeout=own.setting("approve_wait_timeout"),
-        service=own.settings(SERVICE),
-        **known,
-    )
-
-
-def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
-    order = own.order(registered)
-    if order is None or not order["acts"]:
-        return None
-    return {
-        "ids": order["approve_drained"],
-        "undrained_ids": order["approve_as_is"],
-        "wait_ids": order["wait"],
-        "drained": order["together"],
-        "marks": order["marks"],
-        "fence": order["fence"],
-        "run_id": own.registered(registered)["run_id"],
-    }
-
-
-def _of_role(own: OwnVariables) -> dict[str, t.Any]:
-    return {
-        "ids": own.setting("approve_ids", []),
-        "undrained_ids": own.setting("approve_undrained_ids", []),
-        "wait_ids": own.setting("approve_wait_ids", []),
-        "drained": own.setting("approve_drained", []),
-        "marks": own.setting("approve_marks", []),
-        "fence": own.setting("approve_fence"),
-        "run_id": own.setting("approve_run_id", ""),
-    }
 
 
 class ApproveAction(WaitAction):

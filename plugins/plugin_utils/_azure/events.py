@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...module_utils._azure import documents
 from .._common.text import iso_time, seconds_of
@@ -243,3 +243,24 @@ def parse_resource_id(resource_id: str) -> tuple[str | None, str | None]:
     words = resource_id.strip("/").split("/")
     named = {key.casefold(): value for key, value in zip(words[::2], words[1::2], strict=False)}
     return named.get("subscriptions"), named.get("resourcegroups")
+
+
+def effects_seen(approved: t.Any, status: t.Any) -> dict[str, dict[str, t.Any]]:
+    """Event -> the reading that showed it as Started, or no more: the wait's, if this run has waited for it.
+
+    `approved` is what the role approve came to; `status` the last reading, with the journal that an earlier run has
+    left and the events of the whole document.
+    """
+    waited = approved.get("effects") if isinstance(approved, Mapping) else None
+    return {**_by_reading(status), **(waited if isinstance(waited, Mapping) else {})}
+
+
+def _by_reading(status: t.Any) -> dict[str, dict[str, t.Any]]:
+    journal = status.get("journal") if isinstance(status, Mapping) else None
+    if not isinstance(journal, Mapping) or not isinstance(status.get("events"), list):
+        return {}
+    statuses = {canonical_id(event["id"]): event["status"] for event in status["events"]}
+    found: dict[str, dict[str, t.Any]] = _documents.effects_of_marks(
+        journal, statuses, status.get("read_at"), status.get("document_incarnation")
+    )
+    return found

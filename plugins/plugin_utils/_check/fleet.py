@@ -336,7 +336,7 @@ def check_all(
 ) -> Checked:
     """What was seen on all hosts, and what it means.
 
-    `seen`: results of _check_host. `nodes`: what clusters answered about nodes of these hosts. `variables`: of
+    `seen`: results of _check for hosts. `nodes`: what clusters answered about nodes of these hosts. `variables`: of
     the same hosts. `known`: all hosts of the inventory, `names` the same by their VMs.
     """
     by_host = {host: _of_host(host, result, nodes.get(host)) for host, result in seen.items()}
