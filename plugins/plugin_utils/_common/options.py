@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils._azure.documents import EVENT_TYPES, SOURCES, STATUSES
+from ...module_utils._azure import documents
 from ...module_utils._azure.http import DEFAULT_ENDPOINT
 from ...module_utils._azure.imds import API_VERSIONS, AUTO
 from ...module_utils._host.journal import DEFAULT_PATH
@@ -44,9 +44,9 @@ def info_options() -> Options:
     return dict(
         service_options(),
         affecting=dict(type="str", default="this_host", choices=["this_host", "any"]),
-        event_types=dict(type="list", elements="str", choices=list(EVENT_TYPES)),
-        event_statuses=dict(type="list", elements="str", choices=list(STATUSES)),
-        event_sources=dict(type="list", elements="str", choices=list(SOURCES)),
+        event_types=dict(type="list", elements="str", choices=list(documents.EVENT_TYPES)),
+        event_statuses=dict(type="list", elements="str", choices=list(documents.STATUSES)),
+        event_sources=dict(type="list", elements="str", choices=list(documents.SOURCES)),
         within=dict(type="int"),
         query=dict(type="str"),
     )
