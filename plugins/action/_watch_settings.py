@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
             settings,
             options["reflex"],
             task_vars,
-            lambda variables, event: resolved_steps(self._templar, variables, event),
+            lambda variables: resolved_steps(self._templar, variables, None),
             kinds,
             here,
             more,
