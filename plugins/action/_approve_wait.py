@@ -20,12 +20,13 @@ from ..plugin_utils._host.connection import seconds_of_a_reading, seconds_to_con
 
 # Registered by _approve_send.
 SENT = "__approve_sent"
+MARKED = "approve_mark"
 
 
-def _was_not_sent(own: OwnVariables) -> bool:
-    """In a run: the host could not even be marked, in this round."""
-    order_in = own.setting("approve_order_in", "")
-    return bool(order_in) and own.registered("__not_sent_in") == own.registered(order_in)["id"]
+def _not_sent(own: OwnVariables) -> str:
+    """In a run: why the host could not even be marked, in this round, or told what to send."""
+    failures = [found for name in (MARKED, SENT) if (found := own.registered(name) or {}).get("failed")]
+    return str(failures[0].get("msg") or "The approval failed") if failures else ""
 
 
 class ActionModule(WaitAction):
@@ -46,9 +47,9 @@ class ActionModule(WaitAction):
             # A host that reboots, which is what is waited for, has to be told from one that hangs.
             self.after_silence = seconds_to_connect(self)
             self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
-        if _was_not_sent(own):
-            # A task that is skipped would put its result in the place of the one that says so.
-            return t.cast("dict[str, t.Any]", own.registered("approve_result"))
+        error = _not_sent(own) if order.fence else ""
+        if error:
+            return {"changed": False, "over": False, "unsent": [*order.ids, *order.undrained_ids], "error": error}
         sent = plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:

@@ -19,7 +19,7 @@ from ..module_utils._host.journal import DEFAULT_PATH
 from ..module_utils._host.options import fence_options, service_to_ask
 from ..plugin_utils._approve.order import effects_seen
 from ..plugin_utils._common.ansible import NOT_ORDERED, OwnVariables, in_one_sentence, plain
-from ..plugin_utils._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_of_drain
+from ..plugin_utils._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_along
 from ..plugin_utils._host.windows import is_windows, windows_path
 from ..plugin_utils._steps.drain import HostPlan
 from ..plugin_utils._steps.validate import BadSteps, Folders
@@ -59,6 +59,8 @@ VARIABLES = {
         "run_id": "restore_run_id",
         "fence": "restore_fence",
         "seen": "restore_seen",
+        "endpoint": "maintenance_endpoint",
+        "api_version": "maintenance_api_version",
     },
 }
 
@@ -77,7 +79,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         own = OwnVariables(self, task_vars or {})
-        # Whether a run has this host drained.
+        # Whether a run has told it to do so.
         self.ordered = False
         if not self._take_variables(own):
             return dict(NOT_ORDERED)
@@ -101,14 +103,12 @@ class ActionModule(ActionBase):
 
     def _planned(self, options: dict[str, t.Any], folders: Folders, own: OwnVariables) -> dict[str, t.Any]:
         fence = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
-        # In a run, who is drained is read right after it. On Windows that would be one more call each time.
+        # In a run, the host is read right after it. On Windows that would be one more call each time.
         look = fence["ask"] if fence and self.ordered and not folders.on_windows else None
         plan = HostPlan(self, own.task_vars, options, folders, fence, look)
-        if options["direction"] == "restore":
-            return plan.restore(self._effects(own))
-        result = plan.drain()
+        result = plan.drain() if options["direction"] == "drain" else plan.restore(self._effects(own))
         known = plain((own.registered("maintenance_status") or {}).get("this_host"))
-        reading = reading_of_drain(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
+        reading = reading_along(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
         return {**result, "reading": reading} if reading else result
 
     @staticmethod
@@ -129,9 +129,9 @@ class ActionModule(ActionBase):
             order = own.order(order_in)
             if order is None or not (role == "drain" or _is_due(order, own.registered("approve_result"))):
                 return False
-            self.ordered = role == "drain"
+            self.ordered = True
             ordered = self._drain_ordered(order, own) if role == "drain" else self._return_ordered(order, own)
-            ordered["run_id"] = own.registered(order_in)["run_id"]
+            ordered["run_id"] = order["run_id"]
         wanted = {option: name for option, name in VARIABLES.get(role, {}).items() if option not in ordered}
         for option, value in {**own.settings(wanted), **ordered}.items():
             # What is empty is not given: a fence without a word would be one of default values.

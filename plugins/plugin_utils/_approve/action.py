@@ -95,7 +95,7 @@ def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
         "drained": order["together"],
         "marks": order["marks"],
         "fence": order["fence"],
-        "run_id": own.registered(registered)["run_id"],
+        "run_id": order["run_id"],
     }
 
 
