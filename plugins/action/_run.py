@@ -28,7 +28,7 @@ from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ..plugin_utils._run import round as _round
 from ..plugin_utils._run import run as _run
 from ..plugin_utils._run import view as _view
-from ..plugin_utils._run.leases import may_have_changed, outvoted
+from ..plugin_utils._run.leases import outvoted
 from ..plugin_utils._run.model import read_run_settings
 from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
 from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
@@ -96,15 +96,18 @@ class ActionModule(ActionBase):
 
     def _keep(self) -> None:
         """Written before anything is done about it."""
-        plays = _run.for_the_plays(self.state, self.run_settings, self.now) if self._changes_plays() else None
         state, known = as_written(self.state), _run.for_the_actions(self.state)
         if self.options["do"] == "begin":
-            self.store.begin(state, plays or {}, **known)
+            self.store.begin(state, self._plays(), **known)
         else:
-            self.store.keep(state, plays, self.orders, **known)
+            changes = self.options["do"] in ("plan", "record")
+            self.store.keep(state, self._plays() if changes else None, self.orders, **known)
 
-    def _changes_plays(self) -> bool:
-        return self.options["do"] in ("begin", "plan", "record")
+    def _plays(self) -> dict[str, t.Any]:
+        plays = _run.for_the_plays(self.state, self.run_settings, self.now)
+        if self.run_settings.plan_only and self.state["plan"]:
+            plays["planned"] = _run.in_numbers(self.state["plan"])
+        return plays
 
     @property
     def batch(self) -> list[str]:
@@ -263,11 +266,11 @@ class ActionModule(ActionBase):
     def _decide(self) -> dict[str, t.Any]:
         turn = self.state["round"]
         again = self._read_again()
-        if again is None and not turn["reads"] and may_have_changed(
-            self.state, turn["hosts"], self._answers(), self.now
-        ):
-            turn["reads"], turn["others"] = turn["hosts"], []
-            return {"reads": turn["reads"], "others": [], "calls": []}
+        if not turn["reads"]:
+            others = _round.read_first(self.state, turn["hosts"], self.run_settings, self._answers(), self.now)
+            if others is not None:
+                turn["reads"], turn["others"] = turn["hosts"], others
+                return {"reads": turn["reads"], "others": others, "calls": []}
         found = _round.decide(
             self.state,
             self._variables(turn["hosts"]),

@@ -13,12 +13,14 @@ from .groups import Grouping
 from .leases import (
     LeaseAnswers,
     approval_notes,
+    are_fresh,
     calls_for,
     drain_notes,
     fence_for,
     leases_for,
     lost_leases,
     mark_of,
+    may_have_changed,
     owner_only,
     taken_away,
     verdicts_of,
@@ -65,7 +67,7 @@ def decide(
     state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes = verdicts.notes(state["notes"])
-    unread = [] if read_again is not None else others_to_read(state, notes, batch, grouping, run_settings, now)
+    unread = [] if read_again is not None else _others_to_read(state, notes, batch, grouping, run_settings, now)
     settled = _settled_notes(state, notes, {**fresh, **others})
     state["notes"] = [note for note in notes if note["host"] not in settled]
     seen["notes"] = state["notes"]
@@ -80,7 +82,18 @@ def decide(
     return {"round": found, "fences": fences, "calls": calls, "others": unread}
 
 
-def others_to_read(
+def read_first(
+    state: RunState, batch: Sequence[str], run_settings: RunSettings, answers: LeaseAnswers, now: float
+) -> list[str] | None:
+    """None if the readings of a batch will do although they are older than its lease; else whom to read along."""
+    if are_fresh(state, batch, run_settings, now) and not may_have_changed(state, batch, answers, now):
+        return None
+    grouping = grouping_of(state["kept"])
+    notes = verdicts_of(state, answers, "take", now, leases_for(batch, grouping)).notes(state["notes"])
+    return _others_to_read(state, notes, batch, grouping, run_settings, now)
+
+
+def _others_to_read(
     state: RunState,
     notes: Sequence[NoteData],
     batch: Sequence[str],

@@ -241,7 +241,6 @@ def for_the_plays(state: RunState, run_settings: RunSettings, now: float) -> dic
         # Whatever stopped the run: a host whose event is over belongs back in service.
         "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
         "reads": _to_read(state, run_settings, now) if state["to_read"] else [],
-        "planned": in_numbers(state["plan"]) if state["plan"] else {},
     }
 
 
