@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from ansible import constants
@@ -45,6 +45,26 @@ def in_one_sentence(run: RunOfAction) -> RunOfAction:
             raise
 
     return run_or_fail
+
+
+class DoesOneOf(ActionBase):
+    """Base of the internal actions: the option `do` names the method to run, each with options of its own."""
+
+    does: t.ClassVar[Collection[str]] = ()
+
+    @in_one_sentence
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        given = self._task.args
+        try:
+            self._task.args = {"do": given.get("do")} if "do" in given else {}
+            spec = dict(do=dict(type="str", required=True, choices=list(self.does)))
+            _unused, options = self.validate_argument_spec(argument_spec=spec)
+            self._task.args = {option: value for option, value in given.items() if option != "do"}
+            return t.cast("dict[str, t.Any]", wrap_var(getattr(self, f"do_{options['do']}")(task_vars or {})))
+        finally:
+            # A task that is tried again has to find them.
+            self._task.args = given
 
 
 def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]:
@@ -82,6 +102,10 @@ def plain(value: t.Any) -> t.Any:
 NOT_ORDERED: dict[str, t.Any] = {"changed": False, "skipped": True, "skip_reason": "The order does not name this host"}
 
 
+# A variable of the tasks of a run: they follow the order in its store, and not the variables of the role.
+ORDERED = "__maintenance_ordered"
+
+
 class OwnVariables:
     def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
         self.action = action
@@ -111,8 +135,17 @@ class OwnVariables:
         hosts = (found or {}).get(key) if key else found
         return self.host in (hosts or ())
 
-    def order(self, _name: str = "") -> dict[str, t.Any] | None:
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the tasks of a run use the role, and not those of a user."""
+        return bool(self.task_vars.get(ORDERED))
+
+    def order(self) -> dict[str, t.Any] | None:
         """What a run has this host do; None for nothing."""
+        given = self.setting(ORDERED)
+        if isinstance(given, dict):
+            # As tests have it.
+            return given
         return RunStore(constants.DEFAULT_LOCAL_TMP).order(self.host)
 
     def run(self) -> dict[str, t.Any]:
