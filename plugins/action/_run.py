@@ -90,7 +90,7 @@ class ActionModule(ActionBase):
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         except Overtaken:
-            raise AnsibleActionFail("Another task of this run has gone on meanwhile, so this one does nothing") from None
+            raise AnsibleActionFail("Another task of this run has gone on meanwhile: this one does nothing") from None
         # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
         return wrap_var({"changed": False, **result})
 
@@ -291,7 +291,8 @@ class ActionModule(ActionBase):
         turn = self.state["round"]
         turn["decision"] = _round.confirm_drain(self.state, turn["decision"], self._answers(), self.now)
         found, fences = turn["decision"]["round"], turn["decision"]["fences"]
-        self._order_hosts({host: {"events": found["drain_for"][host], "fence": fences[host]} for host in found["drain"]})
+        events = found["drain_for"]
+        self._order_hosts({host: {"events": events[host], "fence": fences[host]} for host in found["drain"]})
         return {}
 
     def _order(self) -> dict[str, t.Any]:
@@ -314,9 +315,7 @@ class ActionModule(ActionBase):
         self._order_hosts(orders)
         return told
 
-    def _orders_told(
-        self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]
-    ) -> dict[str, t.Any]:
+    def _orders_told(self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]) -> dict[str, t.Any]:
         turn = self.state["round"]
         turn.update(orders=orders, calls=calls, finished=False)
         found = turn["decision"]["round"]

@@ -599,8 +599,7 @@ def test_a_host_that_was_seen_drained_and_can_not_be_reached_any_more_is_out():
     assert state["outcomes"]["web-0"]["state"] == "lost"
     assert list(_groups.failures(state, run_settings(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
     assert (
-        "Not begun, as an earlier wave went wrong"
-        in _run_run.check(state, ["web-1"], run_settings(), NOW + 8)["stop"]
+        "Not begun, as an earlier wave went wrong" in _run_run.check(state, ["web-1"], run_settings(), NOW + 8)["stop"]
     )
     # Also in a later pass, and where nothing of it was lost by this run.
     state = planned_run({**known, "web-0": AWAY}, planned_run(known))
