@@ -232,7 +232,14 @@ def check_options() -> dict[str, Options]:
 
 def lock_options() -> dict[str, Options]:
     """Of `_lease`."""
+    lease = lease_options()
     return {
+        "ask": dict(
+            asked=dict(type="str", choices=["take", "renew", "release", "read"]),
+            group=dict(type="str", default=""),
+            with_notes=dict(type="bool", default=False),
+            **{name: lease[name] for name in ("path", "seconds", "note")},
+        ),
         "lock_hosts": dict(
             hosts=dict(type="list", elements="str", required=True),
             lock_hosts=dict(type="list", elements="str"),

@@ -9,12 +9,14 @@ import dataclasses
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._host import lease as _lease
 from .._common.ansible import DoesOneOf, RunHasEnded, is_dead, this_run
 from .._common.options import lease_options, lock_options
+from .._common.store import RunStore
 from .._common.text import needed_vars
 from .._host import answers as _answers
 from .._host.answers import Unexpected, list_of
@@ -92,8 +94,18 @@ def _asked(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t
     return LEASE_FILE.run(action, request, task_vars, seconds=SECONDS, after_silence=SECONDS_AFTER_SILENCE)
 
 
-class LocksAction(DoesOneOf):
+class LocksAction(DoesOneOf, LeaseAction):
     does = OPTIONS
+
+    def do_ask(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["ask"])
+        if not options["asked"]:
+            return {"changed": False}
+        known = RunStore(constants.DEFAULT_LOCAL_TMP).head
+        terms = known["lease_terms"][options["group"]] if options["with_notes"] else {}
+        asked = {name: options[name] for name in ("group", "path", "seconds", "note")}
+        self._task.args = {"do": options["asked"], "run_id": known["run_id"], **asked, **terms}
+        return self.lease(task_vars)
 
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])
