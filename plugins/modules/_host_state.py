@@ -70,7 +70,7 @@ journal:
   returned: always
 run_mark:
   description: >-
-    Whether the host has C(reflexes), and whether the mark of the run could be C(left) there.
+    Whether the host has C(reflexes), and whether the mark of the run could be C(left) there; null where none was left.
   type: dict
   returned: always
 journal_problem:

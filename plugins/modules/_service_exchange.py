@@ -60,6 +60,9 @@ options:
   renewal:
     description: The C(path) of a journal and the C(run_id) of the run that is still at work on this host.
     type: dict
+  journal:
+    description: The path of a journal that is read along with it.
+    type: str
   mark:
     description: The C(path) of the mark by which a watcher knows that a run is there, and the C(run_id) of the run.
     type: dict
@@ -81,6 +84,22 @@ answers:
     - For an approval also whether it was C(sent), and the C(problem), if there was one.
   type: dict
   returned: success
+reading:
+  description: With O(journal), all the above, or the failure.
+  type: dict
+  returned: with journal
+kept:
+  description: What the C(journal) holds or why it could not be read, in the C(msg).
+  type: dict
+  returned: with journal
+clock:
+  description: The host's own time before it was asked.
+  type: dict
+  returned: with journal
+run_mark:
+  description: Whether the host has C(reflexes), and whether the mark of the run could be C(left) there.
+  type: dict
+  returned: with journal
 kind:
   description: What kind of failure it was, in one word.
   type: str
@@ -113,6 +132,7 @@ def main():
                 ),
             ),
             renewal=dict(type="dict"),
+            journal=dict(type="str"),
             mark=dict(type="dict"),
         ),
         supports_check_mode=True,

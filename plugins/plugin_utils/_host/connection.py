@@ -25,7 +25,7 @@ import time
 import types
 import typing as t
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from ansible import constants
@@ -33,7 +33,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure.documents import json_of
-from .answers import DEEPEST_DATA, Shape, checked
+from .answers import DEEPEST_DATA, Shape, checked, mapping
 from .powershell import run_by_powershell
 from .windows import is_windows
 
@@ -387,6 +387,8 @@ class HostHalf:
             )
             # Or Ansible removes it when the task is over, and waits for that as long as it takes.
             action._remove_tmp_path(action._connection._shell.tmpdir)
+            if answer.get("rc") in NOT_RUN and not answer.get("_ansible_parsed", True):
+                return _without_python(str(action._task.delegate_to or task_vars["inventory_hostname"]), answer)
         return checked(answer, self.shape)
 
     def _quickly(
@@ -475,6 +477,20 @@ def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:
     if interpreter.startswith("auto"):
         return ANY_PYTHON
     return None if "{{" in interpreter else shlex.quote(interpreter)
+
+
+# The shell did not find what it was to run, or may not run it.
+NOT_RUN = (126, 127)
+
+
+def _without_python(host: str, answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    lines = f"{answer.get('module_stderr', '')}\n{answer.get('module_stdout', '')}".strip().splitlines()
+    why = f" ({lines[0].strip()[:200]})" if lines else ""
+    message = (
+        f"{host} needs Python 3.6 or newer, and none could be run there{why}: install it, or set"
+        " ansible_python_interpreter to its path"
+    )
+    return checked({"failed": True, "changed": False, "msg": message}, mapping)
 
 
 def _reads_input(action: ActionBase) -> bool:

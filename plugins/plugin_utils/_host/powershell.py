@@ -14,7 +14,6 @@ import types
 import typing as t
 from collections.abc import Mapping
 
-from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure import http as _http
@@ -24,14 +23,12 @@ from .windows import (
     ActionResult,
     ActionsFailed,
     Changed,
-    JustHeard,
-    LastSeen,
     Look,
+    OtherBytes,
     WindowsAction,
     WindowsActions,
     WindowsMachine,
     unexpected,
-    windows_path,
 )
 
 LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
@@ -48,8 +45,6 @@ class ActionTransport:
         self.address, self.port = address_of(endpoint)
         self.ask_along = _imds.INSTANCE_TARGET if with_instance else None
         self.kept: dict[str, _http.Answer] = {}
-        # What was taken without asking for it. Where it will not do, the service is asked.
-        self.taken: set[str] = set()
 
     def send(
         self,
@@ -68,32 +63,16 @@ class ActionTransport:
             self.machine.has_sent = True
             return _answer(sent)[0]
         along, self.ask_along = self.ask_along, None
-        place = self.endpoint + target
-        known = self._known(place)
-        if known is not None:
-            self.machine.look = Look(send, place, _body_digest(known))
-            return answer_in(known, time.time())
         sends = [send]
         if along and along != target:
             sends.append(self._send(method, along, None, headers, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG)))
         found = self.machine.fetch(*sends)
         answer, content = _answer(found[0])
-        if answer.status == 200:
-            self.machine.look = Look(send, place, _body_digest(content))
-            _learn(self.machine, place, content)
+        if answer.status == 200 and self.machine.clock.heard:
+            self.machine.look = Look(send, _body_digest(content), self.machine.clock.heard[1])
         if along and len(found) > 1 and not found[1].get("problem"):
             self.kept[along] = _answer(found[1])[0]
         return answer
-
-    def _known(self, place: str) -> bytes | None:
-        """What the service has just said, or said last."""
-        if place in self.taken:
-            return None
-        self.taken.add(place)
-        heard = self.machine.heard
-        if heard and heard.place == place:
-            return heard.content
-        return self.machine.remembered(place) if self.machine.foresees and self.machine.seen.knows(place) else None
 
     def _send(
         self,
@@ -104,7 +83,7 @@ class ActionTransport:
         connect_seconds: float,
         seconds: float,
     ) -> WindowsAction:
-        request = request_bytes(self.address, self.port, method, target, body, headers)
+        request = request_bytes(self.endpoint, method, target, body, headers)
         return {
             "action": "send",
             "address": self.address,
@@ -138,26 +117,6 @@ def _answer(result: ActionResult) -> tuple[_http.Answer, bytes]:
     return answer_in(content, time.time()), content
 
 
-def just_heard(machine: WindowsMachine, changed: Changed) -> JustHeard | None:
-    """What the look before a write has shown, if that is a document."""
-    clock = machine.clock.heard
-    if changed.look is None or changed.look.get("problem") or machine.look is None or clock is None:
-        return None
-    try:
-        answer, content = _answer(changed.look)
-    except (_http.Broken, _http.TooLarge):
-        return None
-    if answer.status != 200:
-        return None
-    _learn(machine, machine.look.place, content)
-    return JustHeard(clock, machine.look.place, content)
-
-
-def _learn(machine: WindowsMachine, place: str, content: bytes) -> None:
-    if machine.clock.heard:
-        machine.seen.learn(machine.clock.heard, {place: content})
-
-
 def _body_digest(content: bytes) -> str:
     """As the host makes it: of what follows the head."""
     return hashlib.sha256(content.partition(b"\r\n\r\n")[2]).hexdigest()
@@ -175,16 +134,14 @@ def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -
     }
 
 
-# The first rests on what was seen last, the later ones on what the one before has heard, or on another look.
-TRIES = 6
+# Others may have written in between.
+MOST_LOOKS = 6
 NOT_ON_WINDOWS = "This can't be done on a Windows host"
 NOTHING_ELSE_IS_TRIED = (
     " On Windows no other address is looked for. Give it in endpoint: only VMs of the classic model, which Azure has"
     " retired, have another one"
 )
 NEVER_STILL = "Others have changed it again and again while this run was about to write: run again"
-# On an action: the machine that a reading has looked at, for what is asked along with it.
-READ_ALONG = "windows_read_along"
 
 
 def run_by_powershell(
@@ -193,51 +150,21 @@ def run_by_powershell(
     """What the host half returns for a request, done on a Windows host."""
     if "here" not in inspect.signature(code.carried_out).parameters:
         return {"failed": True, "changed": False, "msg": f"{NOT_ON_WINDOWS}: it is for Linux hosts"}
-    host = str(action._task.delegate_to or task_vars["inventory_hostname"])
     actions = WindowsActions(action, task_vars)
-    check_mode = bool(action._task.check_mode)
-    along = getattr(action, READ_ALONG, None)
+    compares_bytes = True
     try:
-        if isinstance(along, WindowsMachine) and request.get("state") == "read":
-            return _carried_out(code, request, check_mode, along)
-        # What nothing is written for is only known by a look.
-        foresees, heard = not check_mode and _writes(request), None
-        for _number in range(TRIES):
-            machine = WindowsMachine(actions, LastSeen(constants.DEFAULT_LOCAL_TMP, host), request, foresees, heard)
-            if along:
-                machine.content(windows_path(str(along)))
-                machine.at_work(windows_path(str(along)))
+        for _number in range(MOST_LOOKS):
+            machine = WindowsMachine(actions, request, compares_bytes)
+            machine.service = ways_to_the_service(machine, request)
             try:
-                answer = _carried_out(code, request, check_mode, machine)
+                answer: dict[str, t.Any] = code.carried_out(request, bool(action._task.check_mode), here=machine)
                 machine.finish()
-            except Changed as changed:
-                # A document in other bytes only means judging again.
-                heard = just_heard(machine, changed)
-                foresees = heard is not None
-                continue
-            if machine.is_certain:
-                if along:
-                    setattr(action, READ_ALONG, machine)
                 return _with_advice(answer, request)
-            foresees, heard = False, None
+            except Changed as changed:
+                compares_bytes = compares_bytes and not isinstance(changed, OtherBytes)
     except ActionsFailed as failure:
         return failure.result
     return {"failed": True, "changed": False, "msg": NEVER_STILL}
-
-
-def _carried_out(
-    code: types.ModuleType, request: dict[str, t.Any], check_mode: bool, machine: WindowsMachine
-) -> dict[str, t.Any]:
-    machine.service = ways_to_the_service(machine, request)
-    answer: dict[str, t.Any] = code.carried_out(request, check_mode, here=machine)
-    return answer
-
-
-def _writes(request: dict[str, t.Any]) -> bool:
-    """Whether it may come to a write, or to an approval: only then is something foreseen."""
-    if "endpoints" in request:
-        return bool(request.get("approval"))
-    return request.get("state", request.get("do")) != "read"
 
 
 def _with_advice(answer: dict[str, t.Any], request: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -12,13 +12,10 @@ import dataclasses
 import hashlib
 import json
 import ntpath
-import os
 import re
-import tempfile
 import time
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from ansible.plugins.action import ActionBase
 
@@ -115,58 +112,15 @@ def is_of_windows(path: str) -> bool:
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
 
 
-# A call to a Windows host costs some 2 s. So what is written is decided on what was seen last, and goes to the host
-# together with the question whether that still holds. If it does not, the host does nothing and is looked at again.
-
-
-class LastSeen:
-    """Lives in a folder of the run, as each task is a process of its own."""
-
-    def __init__(self, run_folder: str | Path, host: str) -> None:
-        name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        self.file = Path(run_folder) / "azure-windows" / name
-        self._kept = self._read()
-
-    def _read(self) -> dict[str, t.Any]:
-        try:
-            kept = json.loads(self.file.read_text(encoding="ascii"))
-            return kept if isinstance(kept, dict) else {}
-        except (OSError, ValueError):
-            return {}
-
-    def clock(self) -> tuple[int | None, float, float] | None:
-        """The count of boots, the uptime, and when that was heard by this machine's own uptime."""
-        found = self._kept.get("clock")
-        return (found[0], found[1], found[2]) if found else None
-
-    def knows(self, place: str) -> bool:
-        return place in self._kept.get("contents", {})
-
-    def content(self, place: str) -> bytes | None:
-        """What a file held, or a service answered; `place` is a path or an address."""
-        found = self._kept["contents"][place]
-        return None if found is None else base64.b64decode(found)
-
-    def learn(self, clock: tuple[int | None, float, float], contents: t.Mapping[str, bytes | None]) -> None:
-        texts = {name: None if one is None else base64.b64encode(one).decode() for name, one in contents.items()}
-        self._kept = {"clock": clock, "contents": {**self._read().get("contents", {}), **texts}}
-        self.file.parent.mkdir(mode=0o700, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.file.parent)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            json.dump(self._kept, file)
-        Path(name).replace(self.file)
-
-
-# The host halves run on the controller. What they write is kept here until they end, or send an approval, and goes to
-# the host as one list of actions: compare the boot, the document and the file with those that were judged, then write.
+# The host halves run on the controller: they look at the host, and decide. What they write is kept here until they end,
+# or send an approval, and goes to the host as one list of actions: compare the boot, the document and the files with
+# those that were judged, then write. If anything has changed the host does nothing, and is looked at again.
 
 # The count of boots, the uptime, and when that was heard by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]
 
 # Read with a margin, as what comes back has to be checked as one text.
 LARGEST_READ = 4 * 1024 * 1024
-# So far may be off what is taken for the uptime of a host that was not asked.
-SECONDS_OF_A_GUESS = 10
 # So long after a look what it has shown may be acted on: as long as the host half on Linux tries to send.
 SECONDS_OF_A_LOOK = SECONDS_TO_SEND
 # The uptime is told in tenths.
@@ -175,24 +129,12 @@ SECONDS_OF_ROUNDING = 0.2
 LAST_JOURNAL = ".last.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class JustHeard:
-    """What the service said when it was asked whether it still says the same, and the host's clock then."""
-
-    clock: HeardClock
-    place: str
-    content: bytes
-
-
 class Changed(Exception):
-    """The host is not as it was seen: nothing was done there, and it has to be looked at anew.
+    """The host is not as it was seen: nothing was done there, and it has to be looked at anew."""
 
-    `look` is what the service said this time, where it was asked.
-    """
 
-    def __init__(self, said: str, look: ActionResult | None = None) -> None:
-        super().__init__(said)
-        self.look = look
+class OtherBytes(Changed):
+    """The service says something else than it did, or the same in other bytes."""
 
 
 @dataclasses.dataclass
@@ -229,45 +171,33 @@ class Content:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """A question to the service, and what the decision rests on: the digest of the body that came."""
+    """A question to the service, and what the decision rests on: the digest of the body that came, and when."""
 
     action: WindowsAction
-    place: str
     body_sha256: str
+    uptime: float
 
 
 class WindowsMachine:
-    """`foresees`: what was seen last is taken for what is there. `heard`: the service has just said this.
+    """`compares_bytes`: before something is written, the service is asked again, and the bytes must be the same.
 
-    Before something is written the service is asked again, and must say the same in the same bytes. Where it has just
-    been asked for that and its bytes were others, those are judged, and it is not asked once more: it may never say the
-    same in the same bytes.
+    They may never be, with the keys in another order each time. Then what it has shown is good for some seconds.
     """
 
     can_act = False
     expanded = staticmethod(windows_path)
 
-    def __init__(
-        self,
-        actions: WindowsActions,
-        seen: LastSeen,
-        request: Mapping[str, t.Any],
-        foresees: bool,
-        heard: JustHeard | None = None,
-    ) -> None:
+    def __init__(self, actions: WindowsActions, request: Mapping[str, t.Any], compares_bytes: bool) -> None:
         self.actions = actions
-        self.seen = seen
-        self.foresees = foresees
-        self.heard = heard
+        self.compares_bytes = compares_bytes
         self.request = json.dumps(request, default=str)
         self.latest = latest_uptime(request)
         self.contents: dict[str, Content] = {}
         self.files: dict[str, WindowsFile] = {}
         self.look: Look | None = None
-        # Whether the host has said that all this is so, and whether something left it that can't be taken back.
-        self.is_certain = True
+        # Whether something left that can't be taken back.
         self.has_sent = False
-        self.clock = _Clock(self, heard.clock if heard else None)
+        self.clock = _Clock(self)
         self.service: dict[str, t.Any] = {}
 
     # The disk.
@@ -292,16 +222,8 @@ class WindowsMachine:
 
     def known(self, content: Content) -> Content:
         if not content.is_known and not content.doubt:
-            if self.foresees and self.seen.knows(content.path):
-                content.learn(self.remembered(content.path))
-            else:
-                self.fetch()
+            self.fetch()
         return content
-
-    def remembered(self, place: str) -> bytes | None:
-        """What was seen there last, which need not be so any more."""
-        self.is_certain = False
-        return self.seen.content(place)
 
     # One call.
 
@@ -316,7 +238,6 @@ class WindowsMachine:
                 content.doubt = result
             else:
                 content.learn(_bytes(result.get("content")))
-        self._keep()
         return results[1 : 1 + len(sends)]
 
     def finish(self) -> None:
@@ -339,8 +260,7 @@ class WindowsMachine:
         if not changed and not then:
             return []
         actions, condition = [self.clock.bounds()], {}
-        looks_again = self.look is not None and self.heard is None and not self.has_sent
-        if self.look and looks_again:
+        if self.look and self.compares_bytes and not self.has_sent:
             actions.append(self.look.action)
             condition = {"only_if": self.look.body_sha256}
         first = len(actions)
@@ -351,25 +271,20 @@ class WindowsMachine:
         written = sorted((witnesses if changed else []) + changed, key=lambda one: one.turn)
         actions += [{**one.action(), **condition} for one in written] + [{**one, **condition} for one in then]
         results = self.actions.done(actions)
-        look = results[1] if looks_again and len(results) > 1 else None
-        if look:
-            # What it has shown is good for a while, counted from here.
-            self.clock.learn(results[0])
-        self._check_what_was_written(results, first, written, look)
+        look = results[1] if condition and len(results) > 1 else {"problem": "not asked"}
+        if not look.get("problem") and look.get("body_sha256") != condition["only_if"]:
+            raise OtherBytes(str(results[-1].get("said")))
+        self._check_what_was_written(results, first, written)
         self.clock.learn(results[0])
         for content in written:
             content.learn(content.now)
-        self._keep()
-        self.is_certain = True
         return results[first + len(written) :]
 
-    def _check_what_was_written(
-        self, results: list[ActionResult], first: int, written: list[Content], look: ActionResult | None
-    ) -> None:
+    def _check_what_was_written(self, results: list[ActionResult], first: int, written: list[Content]) -> None:
         problem = results[-1].get("problem")
         place = len(results) - 1 - first
         if problem and (place < 0 or problem == "changed"):
-            raise Changed(str(results[-1].get("said")), look)
+            raise Changed(str(results[-1].get("said")))
         if problem and place < len(written):
             raise self._doubted(written[place].path, results[-1], "written")
         if any(result.get("replaced") is not True for result in results[first : first + len(written)]):
@@ -393,12 +308,6 @@ class WindowsMachine:
         )
         return file.error(f"The {file.name} {path} could not be {verb}: {said}. {advice}")
 
-    def _keep(self) -> None:
-        """Remember it for the next task."""
-        found: dict[str, bytes | None] = {one.path: one.was for one in self.contents.values() if one.is_known}
-        if self.clock.heard:
-            self.seen.learn(self.clock.heard, found)
-
     def texts(self) -> Iterator[str]:
         """Where an earlier name of this boot may be."""
         yield self.request
@@ -409,9 +318,9 @@ class WindowsMachine:
 class _Clock:
     """What clock.py is on Linux: by what the host said, and the time that passed here since."""
 
-    def __init__(self, machine: WindowsMachine, heard: HeardClock | None) -> None:
+    def __init__(self, machine: WindowsMachine) -> None:
         self.machine = machine
-        self.heard = heard
+        self.heard: HeardClock | None = None
 
     def boot_id(self) -> str:
         count, uptime, at = self._known()
@@ -432,27 +341,18 @@ class _Clock:
     def bounds(self) -> WindowsAction:
         """The same boot, and not later than what the run knows is good for."""
         count, uptime, _at = self._known()
-        latest = self.machine.latest
-        good_for = None
-        if self.machine.heard:
-            good_for = uptime + SECONDS_OF_A_LOOK
-        elif self.machine.foresees:
-            good_for = self.seconds() + SECONDS_OF_A_GUESS
-        if good_for is not None:
+        latest, look = self.machine.latest, self.machine.look
+        if look and not self.machine.compares_bytes:
+            good_for = look.uptime + SECONDS_OF_A_LOOK
             latest = good_for if latest is None else min(good_for, latest)
         bounds: WindowsAction = {"action": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
         return bounds if latest is None else {**bounds, "uptime_to": latest}
 
     def _known(self) -> HeardClock:
-        heard = self.heard
-        if heard is None and self.machine.foresees:
-            heard = self.machine.seen.clock()
-            self.machine.is_certain = self.machine.is_certain and heard is None
-        if heard is None:
+        if self.heard is None:
             self.machine.fetch()
             return self._known()
-        self.heard = heard
-        return heard
+        return self.heard
 
 
 class WindowsFile:

@@ -26,8 +26,7 @@ from helpers.windows_double.machine import ADMINISTRATORS, Machine
 
 
 class BehindAnAction:
-    def __init__(self, folder: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr(_powershell.constants, "DEFAULT_LOCAL_TMP", str(folder))
+    def __init__(self, folder: Path) -> None:
         self.machine = Machine(folder / "windows")
         self.calls: list[list[str]] = []
         self._task = types.SimpleNamespace(delegate_to=None, check_mode=False)

@@ -251,7 +251,10 @@ def test_of_a_large_page_the_beginning_is_read(length):
 
 @pytest.mark.parametrize(
     ("url", "asked"),
-    [("http://far.example/hook", "POST http://far.example/hook "), ("https://far.example/", "CONNECT far.example:443 ")],
+    [
+        ("http://far.example/hook", "POST http://far.example/hook "),
+        ("https://far.example/", "CONNECT far.example:443 "),
+    ],
 )
 def test_a_webhook_goes_by_the_proxy_of_the_environment(monkeypatch, url, asked):
     with server(lambda _number, _count: b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n") as (proxy, requests):
@@ -462,7 +465,7 @@ def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch, closed_endpoi
         monkeypatch.setattr(_http, "DEFAULT_ENDPOINT", closed_endpoint())
         monkeypatch.setattr(_imds, "endpoints_by_dhcp", lambda: [closed_endpoint(), discovered])
         request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
-        assert _exchange.carried_out(request, False, USED["transport"])["answers"]["endpoint"] == discovered
+        assert _exchange.answered(request, False, USED["transport"])["answers"]["endpoint"] == discovered
 
 
 # When a request is repeated, how fast, and when the conversation ends: on a clock that the test moves.

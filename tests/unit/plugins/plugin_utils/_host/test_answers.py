@@ -343,8 +343,8 @@ LEASE = {"path": f"{FOLDER}\\run.lock", "do": "take", "me": ME, "seconds": 60}
 
 
 @pytest.mark.parametrize(("code", "request_"), [(_journal_command, REFUSED_JOURNAL), (_lease, LEASE)])
-def test_a_folder_of_somebody_else(tmp_path, monkeypatch, code, request_):
-    host = BehindAnAction(tmp_path, monkeypatch)
+def test_a_folder_of_somebody_else(tmp_path, code, request_):
+    host = BehindAnAction(tmp_path)
     host.machine.make_folder(FOLDER, SOMEBODY)
     result = host.run(code, request_)
     assert (result["failed"], result["changed"]) == (True, False)
