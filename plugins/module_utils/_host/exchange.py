@@ -15,7 +15,7 @@ from .files import HERE
 
 
 def carried_out(request, check_mode, here=HERE):
-    """The result of the module _service_exchange for its options: {answers}, or {failed, msg, kind, status}.
+    """The result for a request: {answers}, or {failed, msg, kind, status}.
 
     With `journal`, that is the `reading` beside the results of other looks: {reading, kept, clock, run_mark}.
     """

@@ -17,13 +17,13 @@ import time
 
 from .._azure.documents import (
     CONFIRMED,
-    TYPES_THAT_TAKE_AWAY,
     approval_body,
     canonical_id,
     effects_of_marks,
     iso,
     newly_confirmed,
     parse_document,
+    takes_away,
     with_confirmed,
 )
 from .._azure.http import HttpTransport
@@ -158,7 +158,7 @@ class Actions:
         return self.settings["steps"], digest
 
     def _give_way(self, event):
-        if event["type"] not in TYPES_THAT_TAKE_AWAY and self.run_is_there():
+        if not takes_away(event) and self.run_is_there():
             raise NotDone("a run has come to this host, which takes over what was begun")
 
     def tell_confirmed(self, journal, document, read_at):
