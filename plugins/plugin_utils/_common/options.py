@@ -10,7 +10,8 @@ import typing as t
 from ...module_utils._azure.documents import EVENT_TYPES, SOURCES, STATUSES
 from ...module_utils._azure.http import DEFAULT_ENDPOINT
 from ...module_utils._azure.imds import API_VERSIONS, AUTO
-from ...module_utils._host.journal import DEFAULT_PATH, STATUSES
+from ...module_utils._host.journal import DEFAULT_PATH
+from ...module_utils._host.journal import STATUSES as STEP_STATUSES
 from ...module_utils._host.ownership import AT_MOST
 
 Options = dict[str, t.Any]
@@ -128,7 +129,7 @@ def journal_options() -> Options:
         number=dict(type="int", required=True),
         kind=dict(type="str"),
         arguments=dict(type="dict"),
-        status=dict(type="str", required=True, choices=list(STATUSES)),
+        status=dict(type="str", required=True, choices=list(STEP_STATUSES)),
         before=dict(type="dict"),
         error=dict(type="str"),
     )
@@ -188,7 +189,7 @@ def drain_options() -> dict[str, Options]:
             plan=dict(type="dict", required=True),
             position=dict(type="int", required=True),
             perform=dict(type="str", choices=["step", "claim", "record", "act", "finish", "unhealthy"], default="step"),
-            status=dict(type="str", choices=list(STATUSES), default="started"),
+            status=dict(type="str", choices=list(STEP_STATUSES), default="started"),
             before=dict(type="dict"),
             error=dict(type="str"),
             records=dict(type="str"),
