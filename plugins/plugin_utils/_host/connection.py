@@ -34,8 +34,7 @@ from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure.documents import json_of
 from .answers import DEEPEST_DATA, Shape, checked, mapping
-from .powershell import run_by_powershell
-from .windows import is_windows
+from .windows import is_windows, run_by_powershell
 
 # When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
 # ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
@@ -267,7 +266,7 @@ def _watch(run: int | None, over: threading.Event) -> None:
 
 
 # A module costs the controller and the host some 150 ms of work each; one command costs a fifth. Where the command
-# can't work, the module does the same. On a Windows host neither works: see powershell.py.
+# can't work, the module does the same. On a Windows host neither works: see windows.py.
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"

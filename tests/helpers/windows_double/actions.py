@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import powershell as _powershell
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import windows as _windows
 
 from helpers.windows_double.machine import ADMINISTRATORS, Machine
 
@@ -41,7 +41,7 @@ class BehindAnAction:
     def run(self, code: types.ModuleType, request: dict[str, Any]) -> dict[str, Any]:
         """What a host half returns for a request."""
         action: Any = self
-        return _powershell.run_by_powershell(action, code, request, {"inventory_hostname": "web"})
+        return _windows.run_by_powershell(action, code, request, {"inventory_hostname": "web"})
 
 
 Action = dict[str, Any]

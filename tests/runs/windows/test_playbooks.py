@@ -118,7 +118,7 @@ def test_check_says_what_is_ready_and_what_is_not(tmp_path, inventory, simulator
 
 
 # Besides the wait for the event.
-CALLS_OF_A_RUN = 20
+CALLS_OF_A_RUN = 32
 
 
 class MixedFleet(RunFleet):
