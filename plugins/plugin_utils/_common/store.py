@@ -16,13 +16,15 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 RUN = "run"
 # Below it: which state and which orders are the newest; what hosts:, serial: and when: of the plays are made of.
 HEAD, PLAYS = "head.json", "plays.json"
+SECONDS_BETWEEN_LOOKS = 0.02
 
 
 def digest(*words: str) -> str:
@@ -45,11 +47,15 @@ def write_whole(path: Path, data: t.Any) -> None:
 
 
 def read_whole(path: Path) -> t.Any:
-    """The data in the file; None where there is none that can be read."""
+    """The data in the file; None where there is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return None
+
+
+class Occupied(Exception):
+    """Another process has had the lock for longer than this one can wait."""
 
 
 class Store:
@@ -64,16 +70,40 @@ class Store:
     def write(self, data: t.Any, *key: str) -> None:
         write_whole(self.path(*key), data)
 
+    def values(self) -> list[t.Any]:
+        return [read_whole(path) for path in self.folder.glob("*.json")]
+
     def path(self, *key: str) -> Path:
         return self.folder / f"{digest(*key)}.json"
 
+    def changed_at(self, *key: str) -> float:
+        """When the value was written, or long ago."""
+        try:
+            return self.path(*key).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
     @contextlib.contextmanager
-    def locked(self, *key: str) -> Iterator[None]:
-        """Wait for others. The lock is the kernel's: a process that dies gives its own back."""
+    def locked(self, *key: str, until: Callable[[], float] | None = None) -> Iterator[None]:
+        """Wait for others, for ever or `until` a time that may move. Raises Occupied.
+
+        The lock is the kernel's: a process that dies gives its own back.
+        """
         self.folder.mkdir(mode=0o700, exist_ok=True)
         with self.path(*key).with_suffix(".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while not _is_locked(lock.fileno(), wait=until is None):
+                if until and time.time() >= until():
+                    raise Occupied
+                time.sleep(SECONDS_BETWEEN_LOOKS)
             yield
+
+
+def _is_locked(descriptor: int, wait: bool) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Overtaken(Exception):

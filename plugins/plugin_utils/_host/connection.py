@@ -9,7 +9,6 @@ import ast
 import base64
 import contextlib
 import functools
-import hashlib
 import importlib.util
 import inspect
 import json
@@ -33,6 +32,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure.documents import json_of
+from .._common.store import Store
 from .answers import DEEPEST_DATA, Shape, checked, mapping
 from .windows import is_windows, run_by_powershell
 
@@ -102,15 +102,14 @@ def answering_within(
     `after_silence` is the time of a host that has been silent in this run and has not answered since.
     """
     host = str(action._task.delegate_to or task_vars["inventory_hostname"])
-    mark = _mark_of(host)
-    if mark.exists():
+    silent = Store(constants.DEFAULT_LOCAL_TMP, "silent")
+    if silent.read(host):
         seconds = min(seconds, after_silence)
     try:
         with ending_within(seconds):
             yield
     except Late:
-        mark.parent.mkdir(mode=0o700, exist_ok=True)
-        mark.touch()
+        silent.write(True, host)
         forget_folder(action)
         raise HostSilent(
             f"{host} took a command and gave no answer within {seconds:.0f} s, so it counts as unreachable. Look at its"
@@ -122,7 +121,7 @@ def answering_within(
         # Ansible's own time for a task is over.
         forget_folder(action)
         raise
-    mark.unlink(missing_ok=True)
+    silent.path(host).unlink(missing_ok=True)
 
 
 def forget_folder(action: ActionBase) -> None:
@@ -217,12 +216,6 @@ def _processes() -> list[tuple[int, ...]]:
         told = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
         lines = told.stdout.splitlines()
     return [tuple(map(int, line.split())) for line in lines]
-
-
-def _mark_of(host: str) -> Path:
-    """In a folder of the run, as each task is a process of its own."""
-    name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return Path(constants.DEFAULT_LOCAL_TMP) / "azure-silent" / name
 
 
 def _end_processes(traceback: types.TracebackType | None) -> None:

@@ -584,11 +584,11 @@ def test_every_lock_host_is_asked_once_and_nobody_has_an_empty_list(hosts, numbe
 @pytest.mark.parametrize("hosts", [1, 3, 12])
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 40])
 def test_every_host_outside_of_a_batch_is_read_once(hosts, number):
-    (task, _decision) = yaml.safe_load((RUN / "tasks" / "read_others.yml").read_text(encoding="utf-8"))
+    (_read, task, _decision) = yaml.safe_load((RUN / "tasks" / "read_again.yml").read_text(encoding="utf-8"))
     names = [f"web-{index}" for index in range(hosts)]
-    known = {"__decided": {"others": [f"other-{index}" for index in range(number)]}, "ansible_play_batch": names}
+    known = {"__next": {"others": [f"other-{index}" for index in range(number)]}, "ansible_play_batch": names}
     read = [resolved(task["loop"], {**known, "inventory_hostname": name}) for name in names]
-    assert sorted(other for others in read for other in others) == sorted(known["__decided"]["others"])
+    assert sorted(other for others in read for other in others) == sorted(known["__next"]["others"])
 
 
 def resolved(text, variables):

@@ -443,8 +443,9 @@ def left_behind(**outcome):
 )
 def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
     assert _run_run.leftovers(left_behind(**outcome)) == leftovers
-    shared = _run_run.for_the_plays(left_behind(**outcome), run_settings(), NOW)
-    assert (shared["leftovers"], shared["run_id"], shared["taken_away"]) == (leftovers, "r", [])
+    assert _run_run.for_the_plays(left_behind(**outcome), run_settings(), NOW)["leftovers"] == leftovers
+    shared = _run_run.for_the_actions(left_behind(**outcome))
+    assert (shared["run_id"], shared["taken_away"]) == ("r", [])
 
 
 @pytest.mark.parametrize(
