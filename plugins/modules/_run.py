@@ -63,10 +63,22 @@ options:
     description: How many lock hosts were asked right before.
     type: int
     default: 0
+  answers:
+    description: What the lock hosts answered before, as it was returned then.
+    type: str
+  others:
+    description: The hosts outside of the batch that were read again.
+    type: list
+    elements: str
   wave:
     description: The number of the wave.
     type: int
     default: 0
+  nodes:
+    description: What clusters answered about nodes that are drained.
+    type: list
+    elements: dict
+    default: []
   records:
     description: What the other machines answered that were asked for their records.
     type: list

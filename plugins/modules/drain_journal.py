@@ -15,6 +15,7 @@ description:
     it, which is what the module does by default.
 extends_documentation_fragment:
   - maintenance.azure._attributes
+  - maintenance.azure._attributes.on_the_controller
   - maintenance.azure._fence
   - maintenance.azure._fence.service
   - maintenance.azure._fence.marks
@@ -158,20 +159,3 @@ now:
   type: str
   returned: success
 """
-
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._host.journal_command import carried_out
-from ..module_utils._host.options import journal_options
-
-
-def main():
-    module = AnsibleModule(argument_spec=journal_options(), supports_check_mode=True)
-    result = carried_out(module.params, module.check_mode)
-    if result.get("failed"):
-        module.fail_json(**result)
-    module.exit_json(**result)
-
-
-if __name__ == "__main__":
-    main()

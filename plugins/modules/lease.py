@@ -183,5 +183,3 @@ took_over_from:
   type: dict
   returned: success, unless O(do=nothing)
 """
-
-# The work is done by plugins/action/lease.py, and on the lock host by _lease_file.py.

@@ -218,5 +218,3 @@ events:
   elements: dict
   returned: always
 """
-
-# The work is done by plugins/action/scheduled_event_approve.py, and on the host by _service_exchange.py.

@@ -220,5 +220,3 @@ query_result:
   type: raw
   returned: when O(query) was given
 """
-
-# The work is done by plugins/action/scheduled_event_info.py, and on the host by _service_exchange.py.

@@ -80,5 +80,3 @@ waited:
   type: int
   returned: success
 """
-
-# The work is done by plugins/action/scheduled_event_wait.py, and on the host by _service_exchange.py.

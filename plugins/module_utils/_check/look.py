@@ -206,7 +206,7 @@ def _heard(transport, question):
 
 
 def carried_out(request, check_mode):
-    """The result of the module _host_check for its options. Check mode has nothing to leave out."""
+    """The result for a request. Check mode has nothing to leave out."""
     result = {"changed": False}
     if request.get("look") is not None:
         result["look"] = looked_at(request["look"])

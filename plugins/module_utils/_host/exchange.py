@@ -21,7 +21,7 @@ def carried_out(
     is_here=True,
     here=HERE,
 ):
-    """The result of the module _service_exchange for its options: {answers}, or {failed, msg, kind, status}.
+    """The result for a request: {answers}, or {failed, msg, kind, status}.
 
     `is_here`: whether this is the host that is asked, and not a controller that asks by other means.
     """

@@ -181,7 +181,7 @@ HERE = LockHost()
 
 
 def carried_out(request, check_mode, here=HERE):
-    """The result of the module _lease_file for its options."""
+    """The result for a request."""
     path = here.expanded(request["path"])
     more = dict(notes=request.get("notes") or [], forget=request.get("forget") or [], dry=check_mode, here=here)
     try:

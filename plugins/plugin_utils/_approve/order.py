@@ -9,9 +9,6 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ...module_utils._azure.documents import effects_of_marks
-from .._azure.events import canonical_id
-
 Options = dict[str, t.Any]
 # The variable in which each host of the batch keeps the journal with its marks.
 MARKED = "approve_mark"
@@ -146,24 +143,3 @@ def _problems(answer: TaskResult) -> list[str]:
     """A task that got no answer has no list of problems, only a message."""
     problems = answer.get("problems")
     return [str(answer.get("msg") or "no answer")] if problems is None else [str(problem) for problem in problems]
-
-
-def effects_seen(approved: t.Any, status: t.Any) -> dict[str, dict[str, t.Any]]:
-    """Event -> the reading that showed it as Started, or no more: the wait's, if this run has waited for it.
-
-    `approved` is what the role approve came to; `status` the last reading, with the journal that an earlier run has
-    left and the events of the whole document.
-    """
-    waited = approved.get("effects") if isinstance(approved, Mapping) else None
-    return {**_by_reading(status), **(waited if isinstance(waited, Mapping) else {})}
-
-
-def _by_reading(status: t.Any) -> dict[str, dict[str, t.Any]]:
-    journal = status.get("journal") if isinstance(status, Mapping) else None
-    if not isinstance(journal, Mapping) or not isinstance(status.get("events"), list):
-        return {}
-    statuses = {canonical_id(event["id"]): event["status"] for event in status["events"]}
-    found: dict[str, dict[str, t.Any]] = effects_of_marks(
-        journal, statuses, status.get("read_at"), status.get("document_incarnation")
-    )
-    return found

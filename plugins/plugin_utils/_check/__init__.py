@@ -1,4 +1,4 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check of a fleet: only the actions `_check_host`, `_check_machine` and `_check_fleet` import it."""
+"""The check of a fleet: the action `_check` imports `action`, and nothing else does."""

@@ -104,7 +104,7 @@ _ASK = keyed({"reading": _reading, "reading_seconds": number, "heard": _by_name(
 HOST_CHECK = keyed({"changed": flag}, {"look": _LOOK, "ask": _ASK})
 
 
-HOST_HALF = HostHalf("_host_check", _look, HOST_CHECK, private=False)
+HOST_HALF = HostHalf("look", _look, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
 HAS_CURL = "--maintenance.azure has curl--"
 TOOLS = f"echo '{HERE}'; command -v curl >/dev/null && command -v od >/dev/null && echo '{HAS_CURL}'; true"

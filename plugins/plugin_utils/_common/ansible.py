@@ -15,7 +15,7 @@ import os
 import re
 import socket
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail, AnsibleFilterError
@@ -44,6 +44,26 @@ def in_one_sentence(run: RunOfAction) -> RunOfAction:
             raise
 
     return run_or_fail
+
+
+class DoesOneOf(ActionBase):
+    """Base of the internal actions: the option `do` names the method to run, each with options of its own."""
+
+    does: t.ClassVar[Collection[str]] = ()
+
+    @in_one_sentence
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        given = self._task.args
+        try:
+            self._task.args = {"do": given.get("do")} if "do" in given else {}
+            spec = dict(do=dict(type="str", required=True, choices=list(self.does)))
+            _unused, options = self.validate_argument_spec(argument_spec=spec)
+            self._task.args = {option: value for option, value in given.items() if option != "do"}
+            return t.cast("dict[str, t.Any]", wrap_var(getattr(self, f"do_{options['do']}")(task_vars or {})))
+        finally:
+            # A task that is tried again has to find them.
+            self._task.args = given
 
 
 def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]:

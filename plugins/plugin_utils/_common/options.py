@@ -7,15 +7,29 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils._azure.documents import EVENT_TYPES, SOURCES, STATUSES
 from ...module_utils._azure.http import DEFAULT_ENDPOINT
 from ...module_utils._azure.imds import API_VERSIONS, AUTO
-from ...module_utils._host.journal import DEFAULT_PATH
-from ...module_utils._host.options import fence_options, mark_options
+from ...module_utils._host.journal import DEFAULT_PATH, STATUSES
+from ...module_utils._host.ownership import AT_MOST
 
+Options = dict[str, t.Any]
 DEFAULT_TIMEOUT = 130
+STATES_TO_WRITE = [
+    "read",
+    "begin",
+    "step",
+    "drained",
+    "mark",
+    "unmark",
+    "restore",
+    "close",
+    "take_over",
+    "forget",
+]
 
 
-def service_options() -> dict[str, t.Any]:
+def service_options() -> Options:
     """What every module that talks to the service takes."""
     return dict(
         endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
@@ -25,19 +39,19 @@ def service_options() -> dict[str, t.Any]:
     )
 
 
-def info_options() -> dict[str, t.Any]:
+def info_options() -> Options:
     return dict(
         service_options(),
         affecting=dict(type="str", default="this_host", choices=["this_host", "any"]),
-        event_types=dict(type="list", elements="str", choices=["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]),
-        event_statuses=dict(type="list", elements="str", choices=["Scheduled", "Started"]),
-        event_sources=dict(type="list", elements="str", choices=["Platform", "User"]),
+        event_types=dict(type="list", elements="str", choices=list(EVENT_TYPES)),
+        event_statuses=dict(type="list", elements="str", choices=list(STATUSES)),
+        event_sources=dict(type="list", elements="str", choices=list(SOURCES)),
         within=dict(type="int"),
         query=dict(type="str"),
     )
 
 
-def approve_options() -> dict[str, t.Any]:
+def approve_options() -> Options:
     return dict(
         service_options(),
         event_ids=dict(type="list", elements="str"),
@@ -55,7 +69,7 @@ def approve_options() -> dict[str, t.Any]:
     )
 
 
-def wait_options() -> dict[str, t.Any]:
+def wait_options() -> Options:
     return dict(
         service_options(),
         event_ids=dict(type="list", elements="str", required=True),
@@ -65,34 +79,73 @@ def wait_options() -> dict[str, t.Any]:
     )
 
 
-def _of_a_run() -> dict[str, t.Any]:
+def _of_a_run() -> Options:
     """The journal that the host has for this run, where it says with each reading that the run is still there."""
     return dict(journal=dict(type="str"), run_id=dict(type="str", default=""))
 
 
-def report_options() -> dict[str, t.Any]:
+def fence_options() -> Options:
+    """What a run knew when it decided; the host compares."""
     return dict(
-        hosts=dict(type="list", elements="str", required=True),
-        folder=dict(type="path", default="."),
-        name=dict(type="str", default="maintenance-report"),
-        title=dict(type="str", default="Azure maintenance"),
-        run=dict(type="dict"),
-        run_file=dict(type="path"),
-        record=dict(type="bool", default=False),
+        type="dict",
+        options=dict(
+            boot_id=dict(type="str"),
+            seconds=dict(type="float"),
+            at_most=dict(type="float", default=AT_MOST),
+            owner=dict(type="str"),
+            events=dict(type="list", elements="str", default=[]),
+            scheduled=dict(type="bool", default=False),
+            drained=dict(type="bool", default=False),
+            may_start=dict(type="list", elements="str"),
+            ask=dict(type="dict"),
+        ),
     )
 
 
-def state_options() -> dict[str, t.Any]:
+def service_to_ask() -> Options:
+    """Where the host asks whether the events of a fence are still there."""
+    service = service_options()
+    return {name: service[name] for name in ("endpoint", "api_version")}
+
+
+def mark_options() -> Options:
     return dict(
-        service_options(),
-        journal=dict(type="str", default=DEFAULT_PATH),
-        this_host=dict(type="dict"),
-        reads_in=dict(type="str", default=""),
-        of=dict(type="str"),
+        type="list",
+        elements="dict",
+        default=[],
+        options=dict(
+            event=dict(type="str", required=True),
+            hosts=dict(type="list", elements="str", required=True),
+            at=dict(type="float", required=True),
+            takes_down=dict(type="bool", default=True),
+            vanishing=dict(type="bool", default=False),
+        ),
     )
 
 
-def lease_options() -> dict[str, t.Any]:
+def journal_options() -> Options:
+    step = dict(
+        number=dict(type="int", required=True),
+        kind=dict(type="str"),
+        arguments=dict(type="dict"),
+        status=dict(type="str", required=True, choices=list(STATUSES)),
+        before=dict(type="dict"),
+        error=dict(type="str"),
+    )
+    return dict(
+        # Expanded on the host, as it is a path there.
+        path=dict(type="str", default=DEFAULT_PATH),
+        state=dict(type="str", default="read", choices=STATES_TO_WRITE),
+        events=dict(type="list", elements="dict", default=[]),
+        run_id=dict(type="str", default=""),
+        steps=dict(type="list", elements="dict", default=[], options=step),
+        marks=mark_options(),
+        fence=fence_options(),
+        **service_to_ask(),
+    )
+
+
+def lease_options() -> Options:
     return dict(
         do=dict(type="str", required=True, choices=["take", "renew", "release", "read", "nothing"]),
         run_id=dict(type="str"),
@@ -105,60 +158,96 @@ def lease_options() -> dict[str, t.Any]:
     )
 
 
-def lease_lock_hosts_options() -> dict[str, t.Any]:
-    return dict(
-        hosts=dict(type="list", elements="str", required=True),
-        lock_hosts=dict(type="list", elements="str"),
-    )
+# The internal actions: what each takes beside `do`, by what that says.
 
 
-def lease_verdict_options() -> dict[str, t.Any]:
-    return dict(
-        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
-        group=dict(type="str", default=""),
-        lock_hosts=dict(type="list", elements="str", required=True),
-        results=dict(type="list", elements="dict", required=True),
-        refused_before=dict(type="dict", default={}),
-    )
-
-
-def check_host_options() -> dict[str, t.Any]:
-    return dict(
+def read_options() -> dict[str, Options]:
+    hosts = dict(
         service_options(),
-        ask_service=dict(type="bool", default=False),
-        ask_facts=dict(type="bool", default=False),
         journal=dict(type="str", default=DEFAULT_PATH),
-        records=dict(type="str", default="/var/lib/azure-maintenance/records"),
+        this_host=dict(type="dict"),
+        reads_in=dict(type="str", default=""),
+        of=dict(type="str"),
+    )
+    return {"hosts": hosts, "records": dict(folder=dict(type="path", required=True))}
+
+
+def drain_options() -> dict[str, Options]:
+    both = dict(
         steps_path=dict(type="list", elements="path", default=[]),
-        watch_program=dict(type="str", default="/usr/local/lib/azure-maintenance/watch"),
-        watch_status_file=dict(type="str", default="/run/azure-maintenance/status.json"),
+        journal=dict(type="path", default=DEFAULT_PATH),
+        timeout=dict(type="int", default=600),
+        run_id=dict(type="str", default=""),
+        fence=fence_options(),
+        **service_to_ask(),
     )
+    return {
+        "drain": dict(both, events=dict(type="list", elements="dict", default=[]), reserve=dict(type="int", default=5)),
+        "restore": dict(both, health=dict(type="list", elements="raw", default=[]), seen=dict(type="dict")),
+        "step": dict(
+            plan=dict(type="dict", required=True),
+            position=dict(type="int", required=True),
+            perform=dict(type="str", choices=["step", "claim", "record", "act", "finish", "unhealthy"], default="step"),
+            status=dict(type="str", choices=list(STATUSES), default="started"),
+            before=dict(type="dict"),
+            error=dict(type="str"),
+            records=dict(type="str"),
+        ),
+    }
 
 
-def check_machine_options() -> dict[str, t.Any]:
-    return dict(entries=dict(type="list", elements="dict", required=True), records=dict(type="str"))
+def approval_options() -> dict[str, Options]:
+    """Of `_approve`, whose options are defaults of a user's module_defaults alone."""
+    return {"mark": service_options(), "send": service_options(), "wait": service_options()}
 
 
-def check_lock_hosts_options() -> dict[str, t.Any]:
-    return dict(lock_hosts=dict(type="list", elements="str"))
+def check_options() -> dict[str, Options]:
+    return {
+        "host": dict(
+            service_options(),
+            ask_service=dict(type="bool", default=False),
+            ask_facts=dict(type="bool", default=False),
+            journal=dict(type="str", default=DEFAULT_PATH),
+            records=dict(type="str", default="/var/lib/azure-maintenance/records"),
+            steps_path=dict(type="list", elements="path", default=[]),
+            watch_program=dict(type="str", default="/usr/local/lib/azure-maintenance/watch"),
+            watch_status_file=dict(type="str", default="/run/azure-maintenance/status.json"),
+        ),
+        "machine": dict(entries=dict(type="list", elements="dict", required=True), own_records=dict(type="str")),
+        "lock_hosts": dict(lock_hosts=dict(type="list", elements="str")),
+        "fleet": dict(
+            hosts=dict(type="list", elements="str", required=True),
+            asked_service=dict(type="bool", default=False),
+            asked_facts=dict(type="bool", default=False),
+            machines=dict(type="list", elements="dict", default=[]),
+            leases=dict(type="list", elements="dict", default=[]),
+            policy=dict(type="raw"),
+            max_at_once=dict(type="raw"),
+            min_in_service=dict(type="raw"),
+            report=dict(type="path"),
+        ),
+    }
 
 
-def check_fleet_options() -> dict[str, t.Any]:
-    return dict(
-        hosts=dict(type="list", elements="str", required=True),
-        asked_service=dict(type="bool", default=False),
-        asked_facts=dict(type="bool", default=False),
-        machines=dict(type="list", elements="dict", default=[]),
-        leases=dict(type="list", elements="dict", default=[]),
-        policy=dict(type="raw"),
-        max_at_once=dict(type="raw"),
-        min_in_service=dict(type="raw"),
-        report=dict(type="path"),
-    )
+def lock_options() -> dict[str, Options]:
+    """Of `_lease`."""
+    return {
+        "lock_hosts": dict(
+            hosts=dict(type="list", elements="str", required=True),
+            lock_hosts=dict(type="list", elements="str"),
+        ),
+        "verdict": dict(
+            asked=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
+            group=dict(type="str", default=""),
+            lock_hosts=dict(type="list", elements="str", required=True),
+            results=dict(type="list", elements="dict", required=True),
+            refused_before=dict(type="dict", default={}),
+        ),
+    }
 
 
-def watch_settings_options() -> dict[str, t.Any]:
-    return dict(
+def watch_options() -> dict[str, Options]:
+    settings = dict(
         name=dict(type="str", required=True),
         endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
         api_version=dict(type="str", default="2020-07-01", choices=[*API_VERSIONS, AUTO]),
@@ -178,7 +267,16 @@ def watch_settings_options() -> dict[str, t.Any]:
         manage_service=dict(type="bool", default=True),
         reflex_config=dict(type="str"),
     )
+    return {"settings": settings, "program": dict(dest=dict(type="path", required=True))}
 
 
-def watch_program_options() -> dict[str, t.Any]:
-    return dict(dest=dict(type="path", required=True))
+def report_options() -> Options:
+    return dict(
+        hosts=dict(type="list", elements="str", required=True),
+        folder=dict(type="path", default="."),
+        name=dict(type="str", default="maintenance-report"),
+        title=dict(type="str", default="Azure maintenance"),
+        run=dict(type="dict"),
+        run_file=dict(type="path"),
+        record=dict(type="bool", default=False),
+    )

@@ -282,6 +282,7 @@ MOST_PARTS, MOST_VALUES = 200_000, 500_000
 DEEPEST_ANSWER = 2 * DEEPEST_DATA
 OUR_PACKAGE = "ansible_collections.maintenance.azure.plugins.module_utils"
 # The modules are made in the order in which they need each other; the last one has the function that is called.
+MODULE = "maintenance.azure._host_command"
 LOADER = f"""
 import binascii, json, sys, zlib
 parts, request = json.loads(zlib.decompress(binascii.a2b_base64(sys.argv[1])).decode("utf-8"))
@@ -302,15 +303,15 @@ ANY_PYTHON = '"$(command -v python3 || command -v /usr/libexec/platform-python |
 
 
 class HostHalf:
-    """A file of module_utils with a function `carried_out(request, check_mode)`, and the module that calls it too.
+    """A file of module_utils with a function `carried_out(request, check_mode)`, a command of `_host_command`.
 
-    The result is that of the module: a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
+    The result is a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
     what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
     command, which other users of the host can see.
     """
 
-    def __init__(self, module: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
-        self.module = f"maintenance.azure.{module}"
+    def __init__(self, name: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
+        self.name = name
         self.shape = shape
         self.private = private
         self.code = code.__name__
@@ -348,7 +349,6 @@ class HostHalf:
         action: ActionBase,
         request: dict[str, t.Any],
         task_vars: dict[str, t.Any],
-        module_args: dict[str, t.Any] | None = None,
         unused: Collection[str] = (),
         first: Callable[[], t.Any] | None = None,
         ends_with_the_run: bool = False,
@@ -364,14 +364,13 @@ class HostHalf:
         """
         watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
         with watched, answering_within(action, task_vars, seconds, after_silence):
-            return self._run(action, request, task_vars, module_args, unused, first)
+            return self._run(action, request, task_vars, unused, first)
 
     def _run(
         self,
         action: ActionBase,
         request: dict[str, t.Any],
         task_vars: dict[str, t.Any],
-        module_args: dict[str, t.Any] | None,
         unused: Collection[str],
         first: Callable[[], t.Any] | None,
     ) -> dict[str, t.Any]:
@@ -383,7 +382,7 @@ class HostHalf:
             answer = self._quickly(action, request, task_vars, unused)
         if answer is None:
             answer = action._execute_module(
-                module_name=self.module, module_args=module_args or request, task_vars=task_vars
+                module_name=MODULE, module_args={"name": self.name, "request": request}, task_vars=task_vars
             )
             # Or Ansible removes it when the task is over, and waits for that as long as it takes.
             action._remove_tmp_path(action._connection._shell.tmpdir)

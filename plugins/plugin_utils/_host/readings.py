@@ -198,7 +198,7 @@ def endpoint_of(told: str, asked: str) -> str:
 def reading_of_drain(
     look: dict[str, t.Any] | None, asked: t.Mapping[str, t.Any], this_host: dict[str, t.Any] | None, kept_in: str
 ) -> dict[str, t.Any] | None:
-    """As _host_state would have it; None where the host is to be asked by itself."""
+    """As the action _read would have it; None where the host is to be asked by itself."""
     if not look or not this_host or not this_host.get("vm_name"):
         return None
     answers = {**look["answers"], "heard_at": time.time()}
@@ -250,7 +250,7 @@ class ApiVersions:
 
 
 # What a step was given may be secret.
-JOURNAL = HostHalf("drain_journal", _journal_command, _answers.JOURNAL, private=True)
+JOURNAL = HostHalf("journal", _journal_command, _answers.JOURNAL, private=True)
 
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -121,7 +121,7 @@ def path_of_mark(own: OwnVariables) -> str:
     return str(path_beside(str(own.setting("watch_status_file") or STATUS_FILE)))
 
 
-EXCHANGE = HostHalf("_service_exchange", _exchange, _answers.EXCHANGE, private=False)
+EXCHANGE = HostHalf("exchange", _exchange, _answers.EXCHANGE, private=False)
 ONLY_FOR_MARKS = (_approval_command.__name__,)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"

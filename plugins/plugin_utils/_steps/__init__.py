@@ -1,6 +1,4 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain steps on the controller: import `kinds` and `validate`; `drain`, `work` and `commands` are for the actions
-`_drain_plan`, `_run` and `_drain_step`.
-"""
+"""Drain steps on the controller: import `kinds` and `validate`; the action `_drain` imports `action`."""

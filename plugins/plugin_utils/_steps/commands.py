@@ -14,7 +14,6 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._host.files import SECONDS_AHEAD
-from ...module_utils._host.options import ORDER
 from ...module_utils._steps import command_entry as _command_entry
 from ...module_utils._steps import health as _health
 from ...module_utils._steps.kind_log import send_message
@@ -30,7 +29,7 @@ Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("_drain_step", _command_entry, _answers.STEP, private=True)
+STEP = HostHalf("steps", _command_entry, _answers.STEP, private=True)
 # All but _kind_command, of which the table of kinds has parts.
 OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
 # What a result keeps of the plan, so that it can take the plan's place.
@@ -91,7 +90,7 @@ class StepOrders:
             return {**self.nothing_yet(), "warnings": warnings}
         order = self._order(options)
         order["timeout"] = max(left, 1)
-        answer = self.ask(order, item.get("position", 0))
+        answer = self.ask(order)
         result = self._result(answer, options)
         result["warnings"] = [*answer.get("remarks", []), *warnings]
         return self._finished(result)
@@ -172,8 +171,7 @@ class StepOrders:
             return {**self._too_late(), "changed": result["changed"]}
         return result
 
-    def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
-        arguments = {"plan": {ORDER: order}, "position": position}
+    def ask(self, order: dict[str, t.Any]) -> dict[str, t.Any]:
         # The host itself ends its steps in their time. What only reads or writes a file has less.
         does = order["perform"] not in FILES_ALONE
         seconds = order["timeout"] + SECONDS_OF_A_COMMAND if does else SECONDS_OF_A_COMMAND
@@ -181,7 +179,6 @@ class StepOrders:
             self.action,
             order,
             self.task_vars,
-            module_args=arguments,
             unused=_unused_by(order),
             ends_with_the_run=bool(order.get("fenced")),
             seconds=seconds,

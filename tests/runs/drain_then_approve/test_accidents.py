@@ -113,12 +113,12 @@ def test_a_lost_host(fleet):
 
 
 def test_a_vm_in_nobody_s_inventory(fleet):
-    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "stranger"], group="web", notice=300, dwell=1)
+    fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "outsider"], group="web", notice=300, dwell=1)
     run = fleet.run_and_when(lambda: fleet.is_drained_and_waits("web-0"), lambda: fleet.simulator.start("E0"))
     assert (run.code, fleet.approvals()) == (2, [])
     assert fleet.simulator.event("E0")["status"] == "Finished"
     assert (fleet.count("drain", "web-0"), fleet.count("restore", "web-0"), fleet.drained_hosts()) == (1, 1, [])
-    assert fleet.summary(run)["left"]["refused"] == [{"id": "E0", "uncovered": ["stranger"]}]
+    assert fleet.summary(run)["left"]["refused"] == [{"id": "E0", "uncovered": ["outsider"]}]
 
 
 def test_a_reading_that_fails_is_not_the_end_of_an_event(fleet):

@@ -72,7 +72,11 @@ def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
         {"command": {"drain": ["touch", f"{tmp_path}/second"]}},
     ]
     read = {
-        "maintenance.azure._host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"}
+        "maintenance.azure._read": {
+            "do": "hosts",
+            "journal": "{{ drain_journal }}",
+            "endpoint": "{{ maintenance_endpoint }}",
+        }
     }
     clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
     role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}

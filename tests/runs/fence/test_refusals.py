@@ -17,7 +17,11 @@ from helpers.ansible_run import play
 
 READ = {
     "name": "Read",
-    "maintenance.azure._host_state": {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}"},
+    "maintenance.azure._read": {
+        "do": "hosts",
+        "journal": "{{ drain_journal }}",
+        "endpoint": "{{ maintenance_endpoint }}",
+    },
     "register": "maintenance_status",
 }
 FENCE = {
@@ -34,7 +38,7 @@ STEPS = [
 def drain(name="Drain", run_id="r1", **fence):
     return {
         "name": name,
-        "maintenance.azure._drain_plan": {
+        "maintenance.azure._drain": {
             "direction": "drain",
             "journal": "{{ drain_journal }}",
             "run_id": run_id,
@@ -106,7 +110,7 @@ def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     """What it tells goes back to it alone: another host is not refused for it, nor let through."""
     lie = {"boot_id": "x" * 60, "seconds": 1e12}
     task = drain("Drain")
-    task["maintenance.azure._drain_plan"]["fence"] = {**FENCE, "owner": None}
+    task["maintenance.azure._drain"]["fence"] = {**FENCE, "owner": None}
     tell = {
         "name": "Lie",
         "ansible.builtin.set_fact": {"maintenance_status": "{{ maintenance_status | combine({'host_clock': lie}) }}"},
@@ -172,7 +176,7 @@ MARKS = [{"event": "A1", "hosts": ["web", "db"], "at": 5.0}]
 
 def read(name, **more):
     options = {"journal": "{{ drain_journal }}", "endpoint": "{{ maintenance_endpoint }}", **more}
-    return {"name": name, "maintenance.azure._host_state": options, "register": "maintenance_status"}
+    return {"name": name, "maintenance.azure._read": {"do": "hosts", **options}, "register": "maintenance_status"}
 
 
 FIRST = read("First")

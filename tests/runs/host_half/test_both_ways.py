@@ -145,12 +145,12 @@ DRAINED_BY = {
 }
 DRAIN = {
     "name": "Drain",
-    "maintenance.azure._drain_plan": {"direction": "drain", "journal": JOURNAL},
+    "maintenance.azure._drain": {"do": "drain", "journal": JOURNAL},
     "vars": DRAINED_BY,
 }
 RESTORE = {
     "name": "Restore",
-    "maintenance.azure._drain_plan": {"direction": "restore", "journal": JOURNAL},
+    "maintenance.azure._drain": {"do": "restore", "journal": JOURNAL},
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
@@ -222,7 +222,7 @@ def test_a_secret_of_a_step_is_in_no_command_line(tmp_path):
     assert "s3cr3t" not in commands + unpacked
 
 
-STATE = {"name": "State", "maintenance.azure._host_state": {"journal": JOURNAL}, "failed_when": False}
+STATE = {"name": "State", "maintenance.azure._read": {"do": "hosts", "journal": JOURNAL}, "failed_when": False}
 
 
 def test_one_task_tells_what_is_planned_and_what_the_journal_says_whatever_one_of_them_complains_of(

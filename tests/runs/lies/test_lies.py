@@ -43,7 +43,7 @@ STEPS = [
 ]
 EVERY_MODULE = (
     {"name": "Read", "maintenance.azure.scheduled_event_info": {}},
-    {"name": "State", "maintenance.azure._host_state": {"journal": "{{ drain_journal }}"}},
+    {"name": "State", "maintenance.azure._read": {"do": "hosts", "journal": "{{ drain_journal }}"}},
     {"name": "Journal", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}},
     *(
         {

@@ -37,7 +37,7 @@ def posts(simulator):
 @pytest.mark.rest
 def test_check_mode_predicts_and_sends_nothing(tmp_path, simulator):
     simulator.add_event(id="A1", type="Reboot", resources=["web_0", "web_1"])
-    simulator.add_event(id="B2", type="Reboot", resources=["web_0", "stranger"], group="web")
+    simulator.add_event(id="B2", type="Reboot", resources=["web_0", "outsider"], group="web")
     predicted = approve(tmp_path, simulator, "--check", "--diff", drained="{{ groups.all }}")
     assert posts(simulator) == []
     real = approve(tmp_path, simulator, "--diff", drained="{{ groups.all }}")

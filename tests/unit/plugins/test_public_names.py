@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from helpers import ROOT
 # What `ansible-doc -l` shows is what users may use; all else says in its first word that it is internal.
 
 PLUGINS = ROOT / "plugins"
+PACKAGE = "ansible_collections.maintenance.azure.plugins"
 # A name that is added here is a promise: users write it into their playbooks.
 PUBLIC = {
     "modules": {
@@ -29,7 +31,9 @@ PUBLIC = {
 }
 # What Ansible looks for plugins in, whether there is one today or not.
 KINDS = ("modules", "action", "filter", "inventory", "lookup", "test", "callback", "connection", "become", "vars")
-FOUND = sorted(path for kind in KINDS for path in (PLUGINS / kind).glob("*.py") if path.stem != "__init__")
+FILES = [path for kind in KINDS for path in (PLUGINS / kind).glob("*.py") if path.stem != "__init__"]
+# A file of filters has several; each is documented in a file of its name.
+FOUND = sorted([path for path in FILES if path.parent.name != "filter"] + [*PLUGINS.glob("filter/*.yml")])
 INTERNAL = "[INTERNAL] "
 HOST_HALF = "main"
 ON_THE_CONTROLLER = "maintenance.azure._attributes.on_the_controller"
@@ -45,6 +49,24 @@ def documentation(path):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DOCUMENTATION":
             return yaml.safe_load(ast.literal_eval(node.value))
     raise AssertionError(f"{source} has no documentation")
+
+
+def test_every_filter_is_documented():
+    found = [
+        name
+        for path in FILES
+        if path.parent.name == "filter"
+        for name in import_module(f"{PACKAGE}.filter.{path.stem}").FilterModule().filters()
+    ]
+    assert sorted(found) == sorted(path.stem for path in FOUND if path.parent.name == "filter")
+
+
+def test_few_names_are_internal():
+    internal = [path for path in FILES if path.stem.startswith("_")]
+    count = {kind: sum(path.parent.name == kind for path in internal) for kind in ("modules", "action", "filter")}
+    assert count["modules"] <= 10
+    assert count["action"] <= 8
+    assert count["filter"] <= 1
 
 
 def test_every_public_name_is_there():

@@ -1,61 +1,94 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modules whose work an action does have no argument_spec that ansible-test could compare: this does it."""
+"""What modules document is what their actions take, as ansible-test sees no argument_spec of an action."""
 
 from __future__ import annotations
 
 import importlib
+import pathlib
+import re
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.doc_fragments._fence import ModuleDocFragment as Fence
-from ansible_collections.maintenance.azure.plugins.doc_fragments._service import ModuleDocFragment
+from ansible_collections.maintenance.azure.plugins import modules
+from ansible_collections.maintenance.azure.plugins.action import _run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common import options as _options
 
 SPECS = {
-    "scheduled_event_info": _options.info_options,
-    "scheduled_event_approve": _options.approve_options,
-    "scheduled_event_wait": _options.wait_options,
-    "lease": _options.lease_options,
-    "_lease_lock_hosts": _options.lease_lock_hosts_options,
-    "_lease_verdict": _options.lease_verdict_options,
-    "_write_report": _options.report_options,
-    "_host_state": _options.state_options,
-    "_check_host": _options.check_host_options,
-    "_check_machine": _options.check_machine_options,
-    "_check_lock_hosts": _options.check_lock_hosts_options,
-    "_check_fleet": _options.check_fleet_options,
-    "_watch_settings": _options.watch_settings_options,
-    "_watch_program": _options.watch_program_options,
+    "scheduled_event_info": _options.info_options(),
+    "scheduled_event_approve": _options.approve_options(),
+    "scheduled_event_wait": _options.wait_options(),
+    "drain_journal": _options.journal_options(),
+    "lease": _options.lease_options(),
+    "_report": _options.report_options(),
+    "_run": _run.OPTIONS,
 }
-FRAGMENTS = {
-    "maintenance.azure._service": ModuleDocFragment.DOCUMENTATION,
-    "maintenance.azure._service.wait": ModuleDocFragment.WAIT,
-    "maintenance.azure._fence": Fence.DOCUMENTATION,
-    "maintenance.azure._fence.marks": Fence.MARKS,
-    "maintenance.azure._fence.run": Fence.RUN,
+# By what the option `do` says.
+BY_DO = {
+    "_approve": _options.approval_options(),
+    "_check": _options.check_options(),
+    "_drain": _options.drain_options(),
+    "_lease": _options.lock_options(),
+    "_read": _options.read_options(),
+    "_watch": _options.watch_options(),
 }
+# Their .py or .ps1 has an argument_spec.
+ON_HOSTS = {"_host_command", "_windows_host"}
 KEYS = ("type", "elements", "default", "choices", "required")
 
 
-@pytest.mark.parametrize("name", sorted(SPECS))
-def test_documentation_and_options_are_the_same(name):
-    module = importlib.import_module(f"ansible_collections.maintenance.azure.plugins.modules.{name}")
-    documentation = yaml.safe_load(module.DOCUMENTATION)
-    documented = documentation.get("options", {})
-    for fragment, text in FRAGMENTS.items():
-        if fragment in documentation["extends_documentation_fragment"]:
-            documented.update(yaml.safe_load(text)["options"])
-    assert told(documented) == SPECS[name]()
+def documented_options(name):
+    """Each option as it is documented; and those of the module itself, not of a fragment."""
+    documentation = documentation_of(f"modules.{name}").DOCUMENTATION
+    own = yaml.safe_load(documentation)
+    found = dict(own.get("options", {}))
+    for fragment in own["extends_documentation_fragment"]:
+        file, _dot, part = fragment.removeprefix("maintenance.azure.").partition(".")
+        text = getattr(documentation_of(f"doc_fragments.{file}").ModuleDocFragment, part.upper() or "DOCUMENTATION")
+        found.update(yaml.safe_load(text).get("options", {}))
+    return found, own.get("options", {})
 
 
-def told(options):
+def documentation_of(name):
+    return importlib.import_module(f"ansible_collections.maintenance.azure.plugins.{name}")
+
+
+def in_short(options):
     """What the documentation says about options, in the words of an argument_spec."""
     return {
         option: {
             **{key: value[key] for key in KEYS if key in value},
-            **({"options": told(value["suboptions"])} if "suboptions" in value else {}),
+            **({"options": in_short(value["suboptions"])} if "suboptions" in value else {}),
         }
         for option, value in options.items()
     }
+
+
+def test_every_module_is_compared():
+    found = {path.stem for path in pathlib.Path(modules.__path__[0]).glob("*.py")} - {"__init__"}
+    assert found == {*SPECS, *BY_DO, *ON_HOSTS}
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_documentation_and_options_are_the_same(name):
+    documented, _own = documented_options(name)
+    spec = {
+        option: {key: list(v) if key == "choices" else v for key, v in one.items()}
+        for option, one in SPECS[name].items()
+    }
+    assert in_short(documented) == spec
+
+
+@pytest.mark.parametrize("name", sorted(BY_DO))
+def test_documentation_and_options_of_each_do_are_the_same(name):
+    documented, own = documented_options(name)
+    assert documented.pop("do")["choices"] == list(BY_DO[name])
+    takes = {option: {do for do, spec in BY_DO[name].items() if option in spec} for option in documented}
+    for do, spec in BY_DO[name].items():
+        without = {option: {key: v for key, v in one.items() if key != "required"} for option, one in spec.items()}
+        assert without == in_short({option: one for option, one in documented.items() if do in takes[option]})
+    for option in set(own) - {"do"}:
+        told = re.findall(r"With (O\(do=\w+\)(?: and O\(do=\w+\))*)", str(own[option]["description"]))
+        named = set(re.findall(r"do=(\w+)", " ".join(told)))
+        assert (named or set(BY_DO[name])) == takes[option], option

@@ -43,7 +43,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._steps import co
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.command_entry import carried_out
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import effects_seen
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import effects_seen
 from helpers.waiting import PATIENCE
 from helpers.watcher_process import installed
 from hypothesis import given

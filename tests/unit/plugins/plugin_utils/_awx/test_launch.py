@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.maintenance.azure.plugins.filter._fan_out import fan_out as as_filter
+from ansible_collections.maintenance.azure.plugins.filter._internal import fan_out as as_filter
 from ansible_collections.maintenance.azure.plugins.plugin_utils._awx.fan_out import (
     fan_out,
     launch_differences,

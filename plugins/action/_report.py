@@ -1,0 +1,22 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.utils.unsafe_proxy import wrap_var
+
+from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._report.action import ReportAction
+
+
+class ActionModule(ReportAction):
+    _supports_check_mode = True
+    _requires_connection = False
+
+    @in_one_sentence
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        super().run(tmp, task_vars)
+        return wrap_var(self.report(task_vars or {}))

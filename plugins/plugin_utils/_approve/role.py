@@ -1,0 +1,150 @@
+# Copyright: (c) 2026, maintenance.azure contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `_approve`: what the role approve does on a host, with the role's variables or by the order of a run."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+
+from ...module_utils._host.journal import DEFAULT_PATH
+from .._azure.vms import this_host_of
+from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
+from .._common.options import approval_options, wait_options
+from .._host.connection import seconds_of_a_reading, seconds_to_connect
+from .action import ApproveAction, take_marks_back, write_journal
+from .order import ApproveOrder, approval_outcome
+
+OPTIONS = approval_options()
+# In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
+SECONDS_TO_SEND = 45.0
+# Registered by the task that sends.
+SENT = "__approve_sent"
+SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
+
+
+def order_of(own: OwnVariables) -> ApproveOrder | None:
+    """None where a run has nothing for this host to approve or to wait for."""
+    given = own.setting("approve_order_in", "")
+    known = _of_run(own, given) if given else _of_role(own)
+    if known is None:
+        return None
+    return ApproveOrder(
+        host=own.host,
+        journal=own.setting("approve_journal", DEFAULT_PATH),
+        uncovered=own.setting("approve_uncovered", "refuse"),
+        wait_timeout=own.setting("approve_wait_timeout"),
+        service=own.settings(SERVICE),
+        **known,
+    )
+
+
+def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
+    order = own.order(registered)
+    if order is None or not order["acts"]:
+        return None
+    return {
+        "ids": order["approve_drained"],
+        "undrained_ids": order["approve_as_is"],
+        "wait_ids": order["wait"],
+        "drained": order["together"],
+        "marks": order["marks"],
+        "fence": order["fence"],
+        "run_id": own.registered(registered)["run_id"],
+    }
+
+
+def _of_role(own: OwnVariables) -> dict[str, t.Any]:
+    return {
+        "ids": own.setting("approve_ids", []),
+        "undrained_ids": own.setting("approve_undrained_ids", []),
+        "wait_ids": own.setting("approve_wait_ids", []),
+        "drained": own.setting("approve_drained", []),
+        "marks": own.setting("approve_marks", []),
+        "fence": own.setting("approve_fence"),
+        "run_id": own.setting("approve_run_id", ""),
+    }
+
+
+def _was_not_sent(own: OwnVariables) -> bool:
+    """In a run: the host could not even be marked, in this round."""
+    order_in = own.setting("approve_order_in", "")
+    return bool(order_in) and own.registered("__not_sent_in") == own.registered(order_in)["id"]
+
+
+class RoleAction(DoesOneOf, ApproveAction):
+    does = OPTIONS
+
+    def _own_and_order(self, do: str, task_vars: dict[str, t.Any]) -> tuple[OwnVariables, ApproveOrder | None]:
+        self.validate_argument_spec(argument_spec=OPTIONS[do])
+        own = OwnVariables(self, task_vars)
+        return own, order_of(own)
+
+    def do_mark(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        _own, order = self._own_and_order("mark", task_vars)
+        if order is None:
+            return dict(NOT_ORDERED)
+        if order.is_alone:
+            return {"changed": False, "skipped": True, "skip_reason": "The command that approves marks it as well"}
+        self._task.args = order.mark_options()
+        return write_journal(self, task_vars)
+
+    def do_send(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        _own, order = self._own_and_order("send", task_vars)
+        if order is None:
+            return dict(NOT_ORDERED)
+        if order.fence:
+            self.seconds = SECONDS_TO_SEND
+        results = []
+        defaults = self._task.args
+        for arguments in order.parts():
+            self._task.args = {**defaults, **arguments}
+            results.append(self._sent(task_vars))
+        return {"changed": any(one.get("changed") for one in results), "results": results}
+
+    def _sent(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """What went wrong is told after the wait: an event that is not approved comes all the same."""
+        try:
+            return self.approve(task_vars)
+        except AnsibleActionFail as failure:
+            return {"failed": True, "msg": str(failure)}
+        except AnsibleConnectionFailure as failure:
+            return {"unreachable": True, "msg": str(failure)}
+
+    def do_wait(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        own, order = self._own_and_order("wait", task_vars)
+        if order is None:
+            return dict(NOT_ORDERED)
+        if order.fence:
+            # A host that reboots, which is what is waited for, has to be told from one that hangs.
+            self.after_silence = seconds_to_connect(self)
+            self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
+        if _was_not_sent(own):
+            # A task that is skipped would put its result in the place of the one that says so.
+            return t.cast("dict[str, t.Any]", own.registered("approve_result"))
+        sent = plain((own.registered(SENT) or {}).get("results") or [])
+        unsent = order.unsent(sent)
+        if unsent:
+            # What was written down for nothing: whoever comes next must not wait for it.
+            request = {"path": order.journal, "state": "unmark", "marks": order.marks, "run_id": order.run_id}
+            take_marks_back(self, request, task_vars)
+        outcome = approval_outcome(sent, self._waited(order, unsent, task_vars), unsent)
+        result = {**outcome, "changed": False}
+        if outcome["error"]:
+            result.update(failed=True, msg=outcome["error"])
+        return result
+
+    def _waited(self, order: ApproveOrder, unsent: list[str], task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
+        # Its name is known from the reading that brought us here, so that one request is saved.
+        vm_name = this_host_of(task_vars).get("vm_name")
+        self._task.args = {**self._task.args, **order.wait_options(unsent, vm_name)}
+        options = self.checked_wait(wait_options())
+        if not options["event_ids"]:
+            return None
+        try:
+            return self.wait(options, task_vars)
+        except AnsibleError as error:
+            # What the approvals came to is told all the same.
+            return {"msg": str(error)}
