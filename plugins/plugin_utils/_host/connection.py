@@ -24,7 +24,7 @@ import time
 import types
 import typing as t
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from ansible import constants
@@ -33,9 +33,8 @@ from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure.documents import json_of
 from .._common.store import Store
-from .answers import DEEPEST_DATA, Shape, checked
-from .powershell import run_by_powershell
-from .windows import is_windows
+from .answers import DEEPEST_DATA, Shape, checked, mapping
+from .windows import is_windows, run_by_powershell
 
 # When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
 # ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
@@ -260,7 +259,7 @@ def _watch(run: int | None, over: threading.Event) -> None:
 
 
 # A module costs the controller and the host some 150 ms of work each; one command costs a fifth. Where the command
-# can't work, the module does the same. On a Windows host neither works: see powershell.py.
+# can't work, the module does the same. On a Windows host neither works: see windows.py.
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"
@@ -379,6 +378,8 @@ class HostHalf:
             )
             # Or Ansible removes it when the task is over, and waits for that as long as it takes.
             action._remove_tmp_path(action._connection._shell.tmpdir)
+            if answer.get("rc") in NOT_RUN and not answer.get("_ansible_parsed", True):
+                return _without_python(str(action._task.delegate_to or task_vars["inventory_hostname"]), answer)
         return checked(answer, self.shape)
 
     def _quickly(
@@ -467,6 +468,20 @@ def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:
     if interpreter.startswith("auto"):
         return ANY_PYTHON
     return None if "{{" in interpreter else shlex.quote(interpreter)
+
+
+# The shell did not find what it was to run, or may not run it.
+NOT_RUN = (126, 127)
+
+
+def _without_python(host: str, answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    lines = f"{answer.get('module_stderr', '')}\n{answer.get('module_stdout', '')}".strip().splitlines()
+    why = f" ({lines[0].strip()[:200]})" if lines else ""
+    message = (
+        f"{host} needs Python 3.6 or newer, and none could be run there{why}: install it, or set"
+        " ansible_python_interpreter to its path"
+    )
+    return checked({"failed": True, "changed": False, "msg": message}, mapping)
 
 
 def _reads_input(action: ActionBase) -> bool:

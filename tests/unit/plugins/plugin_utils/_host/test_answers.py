@@ -351,8 +351,8 @@ LEASE = {"path": f"{FOLDER}\\run.lock", "do": "take", "me": ME, "seconds": 60}
 
 
 @pytest.mark.parametrize(("code", "request_"), [(_journal_command, REFUSED_JOURNAL), (_lease, LEASE)])
-def test_a_folder_of_somebody_else(tmp_path, monkeypatch, code, request_):
-    host = BehindAnAction(tmp_path, monkeypatch)
+def test_a_folder_of_somebody_else(tmp_path, code, request_):
+    host = BehindAnAction(tmp_path)
     host.machine.make_folder(FOLDER, SOMEBODY)
     result = host.run(code, request_)
     assert (result["failed"], result["changed"]) == (True, False)
@@ -561,7 +561,7 @@ def test_a_host_that_hangs_is_named_in_time_and_gets_less_until_it_answers(actio
         # Ansible would remove it with another command, which nobody ends.
         assert action._connection._shell.tmpdir is None
     assert all(process.wait(60) for process in started)
-    with answering_within(action, variables, 100, 0.01):
+    with answering_within(action, variables, 100, 60):
         time.sleep(0)
     with answering_within(action, variables, 100, 0.2):
         time.sleep(0.4)
