@@ -287,7 +287,7 @@ class ActionModule(ActionBase):
         if found["others"]:
             turn["others"] = found["others"]
             return {"reads": [], "others": found["others"], "calls": []}
-        turn.update(decision=found, calls=found["calls"])
+        turn["decision"], turn["calls"] = found, found["calls"]
         warnings = outvoted(self.state, self.now)
         return {
             "reads": [],
@@ -326,7 +326,7 @@ class ActionModule(ActionBase):
 
     def _orders_told(self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]) -> dict[str, t.Any]:
         turn = self.state["round"]
-        turn.update(orders=orders, calls=calls, finished=False)
+        turn["orders"], turn["calls"], turn["finished"] = orders, calls, False
         found = turn["decision"]["round"]
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
