@@ -380,17 +380,20 @@ class ActionModule(ActionBase):
         if found is None:
             return result
         again, pause = goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
-        hosts = left_of_the_batch(self.state, found, self.batch)
-        self.state["round"] = {
-            "wave": turn["wave"],
-            "hosts": hosts,
-            "reads": hosts,
-            "lease": turn["lease"],
-            "calls": turn["lease"],
-            "goes_on": True,
-        }
+        hosts = left_of_the_batch(self.state, found, self.batch) if again else []
+        # Without hosts the batch ends, and the next one begins anew.
+        self.state["round"] = {}
+        if hosts:
+            self.state["round"] = {
+                "wave": turn["wave"],
+                "hosts": hosts,
+                "reads": hosts,
+                "lease": turn["lease"],
+                "calls": turn["lease"],
+                "goes_on": True,
+            }
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
-        return {**result, "again": again and bool(hosts), "reads": hosts, "pause": pause, "lines": held}
+        return {**result, "again": bool(hosts), "reads": hosts, "pause": pause, "lines": held}
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}
