@@ -92,9 +92,10 @@ def _several(order, runner):
 
 
 def _look(order, runner):
-    """A reading right after the drain, if that is through: it saves one that is asked for by itself."""
+    """A reading right after the drain or the return, if that is through: it saves one that is asked for by itself."""
     journal = OwnedJournal(runner.journal, runner.run_id)
-    if (runner.journal.read() or {}).get("state") != "drained":
+    # After a return there is no journal any more.
+    if (runner.journal.read() or {}).get("state") != ("drained" if order["direction"] == "drain" else None):
         return None
     look = _ownership.look(order["look"], runner.here.clock, **runner.here.service)
     if look is None:

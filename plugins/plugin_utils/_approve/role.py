@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
@@ -15,7 +16,7 @@ from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
 from .._common.options import approval_options, wait_options
 from .._host.connection import seconds_of_a_reading, seconds_to_connect
 from .action import ApproveAction, take_marks_back, write_journal
-from .order import ApproveOrder, approval_outcome
+from .order import MARKED, ApproveOrder, approval_outcome
 
 OPTIONS = approval_options()
 # In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
@@ -27,8 +28,7 @@ SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_v
 
 def order_of(own: OwnVariables) -> ApproveOrder | None:
     """None where a run has nothing for this host to approve or to wait for."""
-    given = own.setting("approve_order_in", "")
-    known = _of_run(own, given) if given else _of_role(own)
+    known = _of_run(own) if own.is_ordered else _of_role(own)
     if known is None:
         return None
     return ApproveOrder(
@@ -41,8 +41,8 @@ def order_of(own: OwnVariables) -> ApproveOrder | None:
     )
 
 
-def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
-    order = own.order(registered)
+def _of_run(own: OwnVariables) -> dict[str, t.Any] | None:
+    order = own.order()
     if order is None or not order["acts"]:
         return None
     return {
@@ -52,26 +52,28 @@ def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
         "drained": order["together"],
         "marks": order["marks"],
         "fence": order["fence"],
-        "run_id": own.registered(registered)["run_id"],
+        "run_id": order["run_id"],
     }
 
 
 def _of_role(own: OwnVariables) -> dict[str, t.Any]:
+    ids, batch = own.setting("approve_ids", []), own.setting("ansible_play_batch", [])
+    now = time.time()
     return {
-        "ids": own.setting("approve_ids", []),
-        "undrained_ids": own.setting("approve_undrained_ids", []),
-        "wait_ids": own.setting("approve_wait_ids", []),
-        "drained": own.setting("approve_drained", []),
-        "marks": own.setting("approve_marks", []),
-        "fence": own.setting("approve_fence"),
-        "run_id": own.setting("approve_run_id", ""),
+        "ids": ids,
+        "undrained_ids": [],
+        "wait_ids": own.setting("approve_wait_ids", ids),
+        "drained": own.setting("approve_drained", batch),
+        "marks": [{"event": event, "hosts": batch, "at": now} for event in ids],
+        "fence": None,
+        "run_id": "",
     }
 
 
-def _was_not_sent(own: OwnVariables) -> bool:
-    """In a run: the host could not even be marked, in this round."""
-    order_in = own.setting("approve_order_in", "")
-    return bool(order_in) and own.registered("__not_sent_in") == own.registered(order_in)["id"]
+def _not_sent(own: OwnVariables) -> str:
+    """In a run: why this host was not even marked in this round, or could not be asked to send."""
+    failures = [found for name in (MARKED, SENT) if (found := own.registered(name) or {}).get("failed")]
+    return str(failures[0].get("msg") or "The approval failed") if failures else ""
 
 
 class RoleAction(DoesOneOf, ApproveAction):
@@ -121,9 +123,9 @@ class RoleAction(DoesOneOf, ApproveAction):
             # A host that reboots, which is what is waited for, has to be told from one that hangs.
             self.after_silence = seconds_to_connect(self)
             self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
-        if _was_not_sent(own):
-            # A task that is skipped would put its result in the place of the one that says so.
-            return t.cast("dict[str, t.Any]", own.registered("approve_result"))
+        error = _not_sent(own) if own.is_ordered else ""
+        if error:
+            return {"changed": False, "over": False, "unsent": [*order.ids, *order.undrained_ids], "error": error}
         sent = plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:

@@ -260,7 +260,7 @@ def _by_reading(status: t.Any) -> dict[str, dict[str, t.Any]]:
     if not isinstance(journal, Mapping) or not isinstance(status.get("events"), list):
         return {}
     statuses = {canonical_id(event["id"]): event["status"] for event in status["events"]}
-    found: dict[str, dict[str, t.Any]] = _documents.effects_of_marks(
+    found: dict[str, dict[str, t.Any]] = documents.effects_of_marks(
         journal, statuses, status.get("read_at"), status.get("document_incarnation")
     )
     return found

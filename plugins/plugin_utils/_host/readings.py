@@ -35,27 +35,31 @@ from .._common.text import needed_vars
 from . import answers as _answers
 from .connection import HostHalf
 
-READING, DRAIN = "maintenance_status", "drain_result"
+READING = "maintenance_status"
+# Registered by the roles drain and restore: in a run, their results bring a reading along.
+DRAIN, RETURN = "drain_result", "restore_result"
 # What has to be known of a host for it.
-LAST_READING = (READING, DRAIN)
+LAST_READING = (READING, DRAIN, RETURN)
 
 
-def brought_along(drained: t.Any) -> Mapping[str, t.Any] | None:
-    """The reading in what a drain came to, if there is one."""
-    found = drained.get("reading") if isinstance(drained, Mapping) else None
+def brought_along(result: t.Any) -> Mapping[str, t.Any] | None:
+    """The reading in the result of a drain or of a return, if there is one."""
+    found = result.get("reading") if isinstance(result, Mapping) else None
     return found if isinstance(found, Mapping) else None
 
 
 def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
-    """By when the controller heard it. A task that failed before says nothing of that: it came after the drain.
+    """The newest reading, by the controller's clock. One that failed has no time: it came after the others.
 
-    For no host is drained that was not read before, in this run.
+    For no host is drained or returned to service that was not read before, in this run.
     """
-    status, along = variables.get(READING), brought_along(variables.get(DRAIN))
-    heard_at = status.get("heard_at") if isinstance(status, Mapping) else None
-    if along is None or heard_at is None or along["heard_at"] < heard_at:
-        return status
-    return along
+    newest = variables.get(READING)
+    heard_at = newest.get("heard_at") if isinstance(newest, Mapping) else None
+    for name in (DRAIN, RETURN):
+        along = brought_along(variables.get(name))
+        if along is not None and heard_at is not None and along["heard_at"] >= heard_at:
+            newest, heard_at = along, along["heard_at"]
+    return newest
 
 
 # Every VM of a delivery group shows the events of all: with a thousand VMs, a thousand readings of a thousand events.
@@ -195,7 +199,7 @@ def endpoint_of(told: str, asked: str) -> str:
         raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
 
 
-def reading_of_drain(
+def reading_along(
     look: dict[str, t.Any] | None, asked: t.Mapping[str, t.Any], this_host: dict[str, t.Any] | None, kept_in: str
 ) -> dict[str, t.Any] | None:
     """As the action _read would have it; None where the host is to be asked by itself."""

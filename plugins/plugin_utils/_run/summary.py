@@ -9,7 +9,7 @@ import collections
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ...module_utils._azure.documents import TYPES_THAT_TAKE_AWAY
+from .._azure.events import event_type
 from .._common.text import some_of
 from .._plan.plan import Plan, PlanEntry, SameReason
 from .run_state import BAD_STATES, STAYS, Outcome, RecordData
@@ -122,7 +122,7 @@ def _recorded_of_unread(records: Iterable[RecordData], last_plan: Plan) -> list[
     return [
         record
         for record in records
-        if record["host"] in last_plan["unknown"] and set(TYPES_THAT_TAKE_AWAY).isdisjoint(record["types"])
+        if record["host"] in last_plan["unknown"] and not any(event_type(kind).takes_away for kind in record["types"])
     ]
 
 

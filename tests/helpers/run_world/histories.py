@@ -165,9 +165,7 @@ def stowaways(name):
     """A liar that joins an event and says that its approval was sent."""
     return st.builds(
         lambda event, names, since: Lie(
-            since=since,
-            claims=(Claim(event, (*names, name)),),
-            journal=JournalLie(marks=(MarkLie(event, (name,)),)),
+            since=since, claims=(Claim(event, (*names, name)),), journal=JournalLie(marks=(MarkLie(event, (name,)),))
         ),
         event=EVENTS,
         names=some_of(MACHINES, most=1),

@@ -80,7 +80,8 @@ def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
     }
     clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
     role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
-    role["vars"] = {"drain_run_id": "r1", "drain_fence": {**clock, "events": ["A1"]}}
+    order = {"run_id": "r1", "events": ["A1"], "fence": {**clock, "events": ["A1"]}}
+    role["vars"] = {"__maintenance_ordered": order}
     book = [
         {
             "hosts": "web",

@@ -121,9 +121,18 @@ def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     assert run.of("Drain", "web")["state"] == "drained"
 
 
-def role(name, fence):
-    variables = {f"{name}_run_id": "r1", f"{name}_fence": fence}
-    return {"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, "vars": variables}
+def role(name, **order):
+    """As a run uses it."""
+    given = {"__maintenance_ordered": {"run_id": "r1", **order}}
+    return {"name": name, "ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, "vars": given}
+
+
+def drained_for(fence):
+    return role("drain", events=["A1"], fence=fence)
+
+
+def returned():
+    return role("restore", restore=True, acts=False, restore_fence={"owner": "r1"})
 
 
 def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_path):
@@ -149,9 +158,9 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
     clock = {name: FENCE[name] for name in ("boot_id", "seconds")}
     tasks = [
         READ,
-        role("drain", {**clock, "events": ["A1"]}),
+        drained_for({**clock, "events": ["A1"]}),
         journal("Drained", "read"),
-        role("restore", {"owner": "r1"}),
+        returned(),
         journal("After", "read"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web", vars=variables)
@@ -181,34 +190,23 @@ def read(name, **more):
 
 FIRST = read("First")
 AGAIN = read("Again", this_host="{{ maintenance_status.this_host }}")
-DRAIN = {
-    "name": "Drain",
-    "ansible.builtin.include_role": {"name": "maintenance.azure.drain"},
-    "vars": {"drain_run_id": "r1", "drain_fence": FENCE},
-}
-RESTORE = {
-    "name": "Restore",
-    "ansible.builtin.include_role": {"name": "maintenance.azure.restore"},
-    "vars": {"restore_run_id": "r1", "restore_fence": {"owner": "r1"}},
-}
+DRAIN = drained_for(FENCE)
+RESTORE = returned()
 
 
-def approve(ids=("A1",), undrained=(), **more):
-    return {
-        "name": "Approve all",
-        "ansible.builtin.include_role": {"name": "maintenance.azure.approve"},
-        "vars": {
-            "approve_ids": list(ids),
-            "approve_undrained_ids": list(undrained),
-            "approve_marks": MARKS,
-            "approve_drained": ["web", "db"],
-            "approve_run_id": "r1",
-            "approve_journal": "{{ drain_journal }}",
-            "approve_fence": {**FENCE, "scheduled": True},
-            "approve_wait_timeout": 60,
-            **more,
-        },
+def approve(ids=("A1",), undrained=(), wait=(), **fence):
+    order = {
+        "acts": True,
+        "approve_drained": list(ids),
+        "approve_as_is": list(undrained),
+        "marks": MARKS,
+        "together": ["web", "db"],
+        "wait": list(wait),
+        "fence": {**FENCE, "scheduled": True, **fence},
     }
+    given = role("approve", **order)
+    given["vars"].update(approve_journal="{{ drain_journal }}", approve_wait_timeout=60)
+    return given
 
 
 def run_all(fleet, *tasks, **more):
@@ -221,7 +219,7 @@ def posts(fleet):
 
 def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
     look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
-    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), look, RESTORE, {**AGAIN, "name": "Last"}]
+    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(), look, RESTORE, {**AGAIN, "name": "Last"}]
     run = run_all(fleet, *tasks)
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
@@ -241,7 +239,7 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
         place.mkdir()
     folder = f"{fleet.folder}/watch-{{{{ inventory_hostname }}}}"
     away = {"name": "Away", "ansible.builtin.command": {"argv": ["mv", f"{folder}/run.json", f"{folder}/drained.json"]}}
-    tasks = [FIRST, DRAIN, away, AGAIN, approve(approve_wait_ids=[])]
+    tasks = [FIRST, DRAIN, away, AGAIN, approve()]
     steps = {"drain_steps": STEPS_OF_APPROVING, "watch_status_file": f"{folder}/status.json"}
     run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps)
     assert run.code == 0, run.output
@@ -258,7 +256,7 @@ def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
         "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}", "state": "take_over", "run_id": "r2"},
         "when": "inventory_hostname == 'db'",
     }
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(), ignore_errors=True)
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(wait=["A1"]), ignore_errors=True)
     assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
     assert posts(fleet) == []
     sent = run.of(ROLE + "Approve the event", "web")["results"][0]
@@ -271,7 +269,7 @@ def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
 
 @pytest.mark.rest
 def test_an_event_that_needs_no_drain_is_marked_too(fleet):
-    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",), approve_wait_ids=[]))
+    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",)))
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
     for host in ("web", "db"):
@@ -279,8 +277,8 @@ def test_an_event_that_needs_no_drain_is_marked_too(fleet):
 
 
 def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
-    old = {**FENCE, "seconds": "{{ maintenance_status.host_clock.seconds - 41 }}", "scheduled": True}
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_fence=old), ignore_errors=True)
+    old = "{{ maintenance_status.host_clock.seconds - 41 }}"
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(seconds=old), ignore_errors=True)
     assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
     assert posts(fleet) == []
     assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []

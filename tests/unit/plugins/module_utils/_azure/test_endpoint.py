@@ -251,7 +251,7 @@ def test_of_a_large_page_the_beginning_is_read(length):
 
 @pytest.mark.parametrize(
     ("url", "asked"),
-    [("http://far.example/hook", "POST http://far.example/hook "), ("https://far.example/", "CONNECT far.example:443 ")],
+    [("http://far.example/", "POST http://far.example/ "), ("https://far.example/", "CONNECT far.example:443 ")],
 )
 def test_a_webhook_goes_by_the_proxy_of_the_environment(monkeypatch, url, asked):
     with server(lambda _number, _count: b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n") as (proxy, requests):

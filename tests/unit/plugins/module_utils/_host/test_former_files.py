@@ -16,7 +16,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.journal_co
 from ansible_collections.maintenance.azure.plugins.module_utils._host.lease import read_lease, take
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import records as _records
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import read_run_mark
-from ansible_collections.maintenance.azure.plugins.plugin_utils._approve.order import effects_seen
+from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.events import effects_seen
 from ansible_collections.maintenance.azure.plugins.plugin_utils._host import answers as _answers
 from ansible_collections.maintenance.azure.plugins.plugin_utils._report.content import record_of
 from helpers.leases import at, owner

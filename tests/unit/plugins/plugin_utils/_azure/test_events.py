@@ -560,6 +560,12 @@ def test_what_a_resource_id_names(resource_id, found):
     assert _events.parse_resource_id(resource_id) == found
 
 
+@pytest.mark.parametrize("name", ["Reimage", "", None, ["Preempt"]])
+def test_a_type_that_nobody_knows_is_handled_like_a_reboot(name):
+    assert _events.event_type(name)[2:] == _events.event_type("Reboot")[2:]
+    assert not _events.takes_away({"type": name})
+
+
 # The filters of scheduled_event_info.
 
 SELECTED_AT = 1763253305.0

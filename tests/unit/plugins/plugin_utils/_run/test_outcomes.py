@@ -250,7 +250,9 @@ def test_a_host_that_is_unread_and_recorded_elsewhere_is_left_drained(unread, ty
     record = {"machine": "lb-0", "host": "a", "events": ["E"], "types": types, "run": "q", "removal": "rm /records/a"}
     found = summary(None, {"records": [record]}, unknown=unread)
     assert (found["left"]["drained"], found["ok"]) == (drained, not drained)
-    said = [line for line in found["lines"] if line.startswith("lb-0 has a record that something is drained there for a")]
+    said = [
+        line for line in found["lines"] if line.startswith("lb-0 has a record that something is drained there for a")
+    ]
     assert [line.endswith("remove the record there: rm /records/a") for line in said] == [True] * len(drained)
 
 
