@@ -118,7 +118,7 @@ def _done_in_a_row(order, runner):
         runner.started = runner.clock()
         try:
             runner.check_contact()
-            results.append(_one(dict(step_order, direction=order["direction"]), runner, left))
+            results.append(_one(dict({"direction": order["direction"]}, **step_order), runner, left))
         except (StepError, JournalError) as error:
             results.append(_failure(error))
             break

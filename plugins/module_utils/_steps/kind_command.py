@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import os
 
-from .machine import StepError, in_seconds, words_of
+from .machine import NotRun, StepError, in_seconds, words_of
 
 
 def look(host, arguments):
@@ -26,7 +26,11 @@ def restore(host, arguments, before):
 
 def _run_half(host, command, before):
     if command and not before.get("already_done"):
-        host.change("ran %s" % words_of(command)[0], host.must_run, command)
+        try:
+            host.change("ran %s" % words_of(command)[0], host.must_run, command)
+        except NotRun:
+            host.done.pop()
+            raise
 
 
 class Checkpoint:

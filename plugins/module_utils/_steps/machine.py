@@ -126,6 +126,12 @@ SECONDS_BETWEEN_LOOKS = 1
 class StepError(Exception):
     """The step can't be done. The text is for the user."""
 
+    changed_nothing = False
+
+
+class NotRun(StepError):
+    """A command could not even be started."""
+
 
 class Machine:
     """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
@@ -165,7 +171,7 @@ class Machine:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise StepError("%s can't be run: %s" % (words[0], error.strerror or error)) from None
+                raise NotRun("%s can't be run: %s" % (words[0], error.strerror or error)) from None
             code = self._wait_for(process)
             if code is None:
                 _kill_group(process)

@@ -13,7 +13,7 @@ import time
 from .._azure.documents import CONFIRMED
 from .._host import audit as _audit
 from .._host.files import HERE
-from .._host.journal import JournalError, JournalFile, all_drained, recorded, utc_now
+from .._host.journal import JournalError, JournalFile, all_drained, has_to_be_undone, recorded, utc_now
 from .._host.ownership import StepLock
 from . import health as _health
 from . import kind_command as _kind_command
@@ -117,7 +117,11 @@ class StepRunner:
             kept.check()
         workings, arguments = workings_of(step["kind"], step["arguments"])
         host = self._host(arguments, timeout)
-        getattr(workings, direction)(host, arguments, step["before"] or {})
+        try:
+            getattr(workings, direction)(host, arguments, step["before"] or {})
+        except StepError as error:
+            error.changed_nothing = not host.done
+            raise
         if kept and direction == "restore":
             kept.forget()
         return {"changed": bool(host.done), "done": host.done, "remarks": host.warnings}
@@ -140,13 +144,14 @@ class StepRunner:
             yield
 
     def _drain(self, step, timeout, finished, final):
-        found = self._known(step) or step
+        known = self._known(step)
+        found = known or step
         if found.get("before") is None:
             step = dict(step, before=self.look(step, timeout)["before"])
         else:
             step = dict(step, before=found["before"])
         self.record([dict(step, status="started")], finished, "done")
-        result = self._do("drain", step, timeout)
+        result = self._do("drain", step, timeout, is_first=known is None)
         data = self.record([dict(step, status="done")], final="drained" if final == "drained" else None)
         return self._told(result, data, step, "done")
 
@@ -216,25 +221,26 @@ class StepRunner:
         for details in [] if self.check_mode else approvals:
             _audit.tell(self.audit, CONFIRMED, **details)
 
-    def failed(self, step, message):
+    def failed(self, step, message, changed_nothing=False):
         """Write the failure down where that can be done."""
         if not self.check_mode:
             _audit.tell(self.audit, "step failed", step=step["number"], kind=step["kind"], error=message[:500])
         try:
-            return self.record([dict(step, status="failed", error=message)])
+            return self.record([dict(step, status="failed", error=message, changed_nothing=changed_nothing)])
         except JournalError:
             return None
 
-    def _do(self, direction, step, timeout):
+    def _do(self, direction, step, timeout, is_first=False):
         try:
             return self.act(direction, step, timeout)
         except StepError as error:
-            self.failed(step, str(error))
+            # An earlier attempt may have changed something.
+            self.failed(step, str(error), is_first and error.changed_nothing)
             raise
 
     def _known(self, step):
-        data = self.journal.read()
-        return next((one for one in (data or {}).get("steps", []) if one["number"] == step["number"]), None)
+        known = [one for one in (self.journal.read() or {}).get("steps", []) if one["number"] == step["number"]]
+        return next((one for one in known if has_to_be_undone(one)), None)
 
     def _record(self, record):
         self._check_that_it_can_act("keep a record for another host")

@@ -33,7 +33,16 @@ from .._host import audit as _audit
 from .._host import clock as _clock
 from .._host.clock import boot_id
 from .._host.files import AtWork, KeptFile, SharedFile
-from .._host.journal import JournalError, JournalFile, begun, marked, that_can_be_taken_back, unmarked, utc_now
+from .._host.journal import (
+    JournalError,
+    JournalFile,
+    begun,
+    has_to_be_undone,
+    marked,
+    that_can_be_taken_back,
+    unmarked,
+    utc_now,
+)
 from .._host.ownership import OwnedJournal
 from .._host.run_mark import owner_name, path_beside
 from .._steps.machine import StepError
@@ -185,10 +194,11 @@ class Actions:
 
         # What is being done there comes to its end first.
         data = self.owned.take(restoring)
-        elsewhere = [step for step in data["steps"] if step["status"] != "undone" and self._is_for_others(step)]
+        to_undo = [step for step in data["steps"] if has_to_be_undone(step)]
+        elsewhere = [step for step in to_undo if self._is_for_others(step)]
         with self._at_work():
-            for step in reversed(data["steps"]):
-                if step["status"] != "undone" and step not in elsewhere:
+            for step in reversed(to_undo):
+                if step not in elsewhere:
                     self._step("restore", step)
             if elsewhere:
                 self._leave(elsewhere)

@@ -76,6 +76,15 @@ class StepOrders:
         self.perform = "step"
         self.item: Item = {}
 
+    @property
+    def direction(self) -> str:
+        """That of the item: a drain begins with what an earlier list of steps has left to undo."""
+        return str(self.item.get("direction") or self.plan["direction"])
+
+    @property
+    def undoes_first(self) -> bool:
+        return self.direction != self.plan["direction"]
+
     def one(self, item: Item, options: dict[str, t.Any]) -> Result:
         """One item of the plan's work, or a part of it, for a task of its own."""
         self.item, self.perform = item, options["perform"]
@@ -191,7 +200,7 @@ class StepOrders:
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
         order: dict[str, t.Any] = {
             "perform": self.perform,
-            "direction": self.plan["direction"],
+            "direction": self.direction,
             "finished": self.item["finished"],
             "final": self.item["final"],
         }
@@ -255,7 +264,7 @@ class StepOrders:
         if self.plan["begun_at"]:
             result["seconds"] = round(time.time() - self.plan["begun_at"], 1)
         if self.perform in ("step", "record", "finish") and not answer.get("failed"):
-            status = "done" if self.plan["direction"] == "drain" else "undone"
+            status = "done" if self.direction == "drain" else "undone"
             result["steps"] = with_statuses(self.plan["steps"], self.item["finished"], status)
         if answer.get("step"):
             result["steps"] = with_step(result["steps"], answer["step"])
@@ -283,7 +292,13 @@ class StepOrders:
         if self.perform in ("claim", "act"):
             # The record that follows says the rest, but not where this was.
             return f"on {self.action._task.delegate_to or self.host}: {reason}"
-        if self.plan["direction"] == "restore":
+        if self.undoes_first:
+            return (
+                f"{self.host} is not drained: {self._name()} was done for an earlier list of steps, and undoing it"
+                f" failed: {reason}. What was drained before it stays drained (journal {self.plan['journal']}): correct"
+                " that step in drain_steps, or put the cause right, and run again"
+            )
+        if self.direction == "restore":
             if self.perform == "finish":
                 return (
                     f"{self.host} is returned to service but not healthy: {reason}. Its journal {self.plan['journal']}"
@@ -298,9 +313,15 @@ class StepOrders:
             f" (journal {self.plan['journal']}): put the cause right and run again, or run the role restore"
         )
 
+    def not_to_be_drained(self, steps: Sequence[Item]) -> str:
+        """What was begun for an earlier list of steps keeps the host from being drained by that of today."""
+        return f"{self.host} is not drained: {self._of_no_list(steps)}"
+
     def _left_over(self) -> str:
         """Steps that were done and that the user's steps no longer have: nobody but a person knows how to undo them."""
-        steps = self.plan["left_over"]
+        return f"{self.host} is not returned to service: {self._of_no_list(self.plan['left_over'])}"
+
+    def _of_no_list(self, steps: Sequence[Item]) -> str:
         named = "; ".join(f"step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
         forget = json.dumps(
             {
@@ -310,9 +331,9 @@ class StepOrders:
             }
         )
         return (
-            f"{self.host} is not returned to service: its journal says that {named} was done, and drain_steps have"
-            " no such step, so nothing was done about it. Give drain_steps as they were for the drain and run again; or"
-            " put it right by hand, have it forgotten with:"
+            f"its journal says that {named} was {'done' if self.plan['direction'] == 'restore' else 'begun'}, and"
+            " drain_steps have no such step, so nothing was done about it. Give drain_steps as they were for the drain"
+            " and run again; or put it right by hand, have it forgotten with:"
             f" ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
             " and run again"
         )
@@ -346,7 +367,7 @@ class StepOrders:
         """The webhook of a step `log` that is to be told from here and not from the host."""
         arguments = self.item.get("arguments") or {}
         webhook = _webhook_of_the_controller(self.item)
-        message = arguments.get("message" if self.plan["direction"] == "drain" else "restore_message")
+        message = arguments.get("message" if self.direction == "drain" else "restore_message")
         if not webhook or not message or self.action._task.check_mode:
             return []
         controller = Machine(min(left, SECONDS_TO_WRITE))

@@ -222,6 +222,11 @@ def identity_of(kind: str, arguments: Mapping[str, t.Any], here: str, is_own: bo
     return identity
 
 
+def is_known_by_what_it_does(kind: str, arguments: Mapping[str, t.Any]) -> bool:
+    """Whether it names a command or a file of tasks, and not what it acts on."""
+    return kind in _FIRST_OF and not isinstance(arguments.get("patroni"), Mapping)
+
+
 def numbered(identities: Iterable[Identity]) -> list[Identity]:
     """The same, where of several that are equal each but the first is told apart by its place among them."""
     seen: list[Identity] = []
