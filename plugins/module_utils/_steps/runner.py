@@ -16,60 +16,9 @@ from .._host.files import HERE
 from .._host.journal import JournalError, JournalFile, all_drained, has_to_be_undone, recorded, utc_now
 from .._host.ownership import StepLock
 from . import health as _health
-from . import kind_command as _kind_command
-from . import kind_connections as _kind_connections
-from . import kind_haproxy as _kind_haproxy
-from . import kind_log as _kind_log
-from . import kind_nginx as _kind_nginx
-from . import kind_patroni as _kind_patroni
-from . import kind_probe_file as _kind_probe_file
-from . import kind_services as _kind_services
-from .machine import Machine, StepError, bad_name
+from .kind import workings_of
+from .machine import Machine, StepError
 from .records import RecordFile
-
-KINDS = {
-    "checkpoint": _kind_command.Checkpoint,
-    "command": _kind_command,
-    "connections": _kind_connections,
-    "failover": _kind_command.Failover,
-    "log": _kind_log,
-    "services": _kind_services,
-}
-# Kinds that are several: the argument that is given says which.
-VARIANTS = {
-    "failover": {"patroni": _kind_patroni},
-    "load_balancer": {"haproxy": _kind_haproxy, "nginx": _kind_nginx, "probe_file": _kind_probe_file},
-}
-
-
-# A host that is not asked for these need not have them; HostHalf then sends less.
-OPTIONAL_KINDS = (
-    _kind_connections,
-    _kind_haproxy,
-    _kind_log,
-    _kind_nginx,
-    _kind_patroni,
-    _kind_probe_file,
-    _kind_services,
-)
-
-
-def is_known(kind):
-    """Whether a host does such a step without the help of tasks."""
-    return kind in KINDS or kind in VARIANTS
-
-
-def workings_of(kind, arguments):
-    """What does such a step, and the arguments that it takes."""
-    problem = bad_name(kind, arguments)
-    if problem:
-        raise StepError("%s: %s" % (kind, problem))
-    for name, workings in VARIANTS.get(kind, {}).items():
-        if arguments.get(name):
-            return workings, arguments[name]
-    if kind not in KINDS:
-        raise StepError("This host does not know how to do a step %s" % kind)
-    return KINDS[kind], arguments
 
 
 class StepRunner:

@@ -45,8 +45,9 @@ from .._host.journal import (
 )
 from .._host.ownership import OwnedJournal
 from .._host.run_mark import owner_name, path_beside
+from .._steps.kind import is_known
 from .._steps.machine import StepError
-from .._steps.runner import StepRunner, is_known
+from .._steps.runner import StepRunner
 from . import decide as _decide
 from . import protocol as _protocol
 from .children import told_beside, trigger_beside

@@ -306,17 +306,22 @@ class HostHalf:
 
     The result is that of the module: a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
     what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
-    command, which other users of the host can see.
+    command, which other users of the host can see. `more` are full names of modules that are sent along without being
+    imported.
     """
 
-    def __init__(self, module: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
+    def __init__(
+        self, module: str, code: types.ModuleType, shape: Shape, private: bool, more: Collection[str] = ()
+    ) -> None:
         self.module = f"maintenance.azure.{module}"
         self.shape = shape
         self.private = private
         self.code = code.__name__
         self.sources: dict[str, str] = {}
         self.imports: dict[str, list[str]] = {}
-        self._learn(self.code)
+        self.more = more
+        for name in (*more, self.code):
+            self._learn(name)
 
     def _learn(self, name: str) -> None:
         """Remember the source of a module of ours as hosts get it, and of all that it imports of ours."""
@@ -325,7 +330,7 @@ class HostHalf:
             if needed not in self.sources:
                 self._learn(needed)
 
-    def _parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
+    def parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
         """Names and sources in the order in which they are needed; those that are not used are empty."""
         packages = self.code.split(".")[:-1]
         found = {".".join(packages[: depth + 1]): "" for depth in range(len(packages))}
@@ -340,7 +345,8 @@ class HostHalf:
                 add(needed)
             found[name] = self.sources[name]
 
-        add(self.code)
+        for name in (*self.more, self.code):
+            add(name)
         return list(found.items())
 
     def run(
@@ -397,7 +403,7 @@ class HostHalf:
         if python is None or (self.private and not _reads_input(action)):
             return None
         given = [request, bool(action._task.check_mode)]
-        payload = json.dumps([self._parts(unused), None if self.private else given]).encode()
+        payload = json.dumps([self.parts(unused), None if self.private else given]).encode()
         # For each host anew, so it should not take long; what is gained by more is little.
         argument = base64.b64encode(zlib.compress(payload, zlib.Z_BEST_SPEED)).decode()
         if len(argument) > LONGEST_ARGUMENT:

@@ -17,9 +17,9 @@ from ...module_utils._host.files import SECONDS_AHEAD
 from ...module_utils._host.options import ORDER
 from ...module_utils._steps import command_entry as _command_entry
 from ...module_utils._steps import health as _health
+from ...module_utils._steps.kind import KINDS, kind_of
 from ...module_utils._steps.kind_log import send_message
 from ...module_utils._steps.machine import Machine, StepError
-from ...module_utils._steps.runner import OPTIONAL_KINDS, workings_of
 from .._azure.vms import vm_name_of
 from .._host import answers as _answers
 from .._host.connection import SECONDS_AFTER_SILENCE, SECONDS_OF_A_COMMAND, HostHalf
@@ -30,9 +30,10 @@ Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("_drain_step", _command_entry, _answers.STEP, private=True)
-# All but _kind_command, of which the table of kinds has parts.
-OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
+_FILES_OF_KINDS = sorted({kind.__module__ for kind in KINDS.values()})
+STEP = HostHalf("_drain_step", _command_entry, _answers.STEP, private=True, more=_FILES_OF_KINDS)
+# A host that is not asked for these need not have them.
+OPTIONAL = {_health.__name__, *_FILES_OF_KINDS}
 # What a result keeps of the plan, so that it can take the plan's place.
 KEPT = (
     "direction",
@@ -182,7 +183,9 @@ class StepOrders:
         return result
 
     def ask(self, order: dict[str, t.Any], position: int = 0) -> dict[str, t.Any]:
-        arguments = {"plan": {ORDER: order}, "position": position}
+        unused = _unused_by(order)
+        kinds = [part for part in STEP.parts(unused) if part[0] in _FILES_OF_KINDS and part[1]]
+        arguments = {"plan": {ORDER: {**order, "kinds": kinds}}, "position": position}
         # The host itself ends its steps in their time. What only reads or writes a file has less.
         does = order["perform"] not in FILES_ALONE
         seconds = order["timeout"] + SECONDS_OF_A_COMMAND if does else SECONDS_OF_A_COMMAND
@@ -191,7 +194,7 @@ class StepOrders:
             order,
             self.task_vars,
             module_args=arguments,
-            unused=_unused_by(order),
+            unused=unused,
             ends_with_the_run=bool(order.get("fenced")),
             seconds=seconds,
             after_silence=seconds if does else SECONDS_AFTER_SILENCE,
@@ -384,9 +387,10 @@ def _unused_by(order: dict[str, t.Any]) -> set[str]:
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
     for one in orders:
         if one.get("step") and one["perform"] != "record":
-            workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])
-            used.add(workings.__module__ if isinstance(workings, type) else workings.__name__)
-    return set(OPTIONAL) - used
+            kind, _arguments = kind_of(one["step"]["kind"], one["step"]["arguments"])
+            # With what it inherits from.
+            used |= {part.__module__ for part in kind.__mro__} if kind else set()
+    return OPTIONAL - used
 
 
 def ready(work: Sequence[Item]) -> list[Item]:

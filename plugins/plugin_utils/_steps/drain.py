@@ -19,12 +19,12 @@ from .._common.ansible import OwnVariables
 from .._host.service import path_of_mark, whose_action
 from .commands import Item, StepOrders, asks_the_controller, ready
 from .kinds import (
-    DONE_BY_TASKS,
     SPECS,
     Identity,
     Step,
     fixed_waits,
     identity_of,
+    is_done_by_tasks,
     numbered,
     place_of,
     webhook_of_the_controller,
@@ -142,7 +142,7 @@ class HostPlan:
     def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
         """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
         kind = record["kind"]
-        if kind in self.folders.own or kind not in SPECS or kind in DONE_BY_TASKS:
+        if kind in self.folders.own or kind not in SPECS or is_done_by_tasks(kind):
             return None
         try:
             step = checked_steps([{kind: record["arguments"]}], {}, on_windows=self.folders.on_windows)[0]

@@ -19,7 +19,7 @@ from ...module_utils._azure.rules import BadRules, read_rules
 from ...module_utils._steps.machine import bad_web_address
 from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps, filled
 from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
-from .._steps.kinds import DONE_BY_TASKS, Spec, Step, place_of, webhook_of_the_controller
+from .._steps.kinds import Spec, Step, is_done_by_tasks, place_of, webhook_of_the_controller
 from .._steps.validate import BadSteps, checked_steps
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
@@ -465,7 +465,7 @@ def _step(step: Step, number: int, own_kinds: Mapping[str, Spec | None], here: s
 def _why_others_do_it(step: Step, own_kinds: Mapping[str, Spec | None], here: str) -> str | None:
     if step.kind in own_kinds:
         return "is a kind of your own, which needs a controller"
-    if step.kind in DONE_BY_TASKS:
+    if is_done_by_tasks(step.kind):
         return "needs a controller"
     if elsewhere := place_of(step.kind, step.arguments, here):
         return f"is done on {elsewhere}"

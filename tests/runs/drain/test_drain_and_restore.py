@@ -261,10 +261,15 @@ def test_what_an_earlier_list_has_left(tmp_path):
         "typo": ([typo], ["failed"], [good], "leave join"),
         "begun": ([typo], ["started"], [good], "join leave join"),
         "no_way_back": ([no_way_back], ["done"], [good], "join leave join"),
-        "another_list": ([other, good], ["done", "started"], [{"log": {"message": "x"}}, good], "join go on leave join"),
+        "another_list": (
+            [other, good],
+            ["done", "started"],
+            [{"log": {"message": "x"}}, good],
+            "join go on leave join",
+        ),
         "tasks": ([gone], ["started"], [mine], "join leave join"),
         "after_tasks": ([mine, other], ["done", "done"], [good], "stays"),
-        "nothing_to_undo": ([fails, other], ["failed"], [other], "wait go on"),
+        "nothing_to_undo": ([fails, other], ["failed"], [{"log": {"message": "x"}}, other], "wait go on"),
     }
     hosts = {}
     for name, (old, statuses, new, _log) in cases.items():
@@ -273,7 +278,11 @@ def test_what_an_earlier_list_has_left(tmp_path):
         for number, (item, status) in enumerate(zip(old, statuses, strict=False), start=1):
             ((kind, arguments),) = json.loads(json.dumps(item).replace("{{ inventory_hostname }}", name)).items()
             steps.append({"number": number, "kind": kind, "arguments": arguments, "before": {}, "status": status})
-        left = {"version": 1, "state": "draining", "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
+        left = {
+            "version": 1,
+            "state": "draining",
+            "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        }
         left.update(started_at="t", drained_at=None, events=[EVENT], run_id="r0", steps=steps)
         (tmp_path / name).mkdir(mode=0o700)
         (tmp_path / name / "journal.json").write_text(json.dumps(left))
@@ -290,6 +299,7 @@ def test_what_an_earlier_list_has_left(tmp_path):
             assert (tmp_path / f"{name}.log").read_text().split() == words.split(), (name, run.output)
             assert journal_of(tmp_path, name) is None, name
     assert "step 1 (tasks leave.yml) was done, and drain_steps have no such step" in run.output
+
 
 # The controller is killed in the middle, and somebody runs again.
 

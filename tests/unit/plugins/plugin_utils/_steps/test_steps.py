@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind import KINDS, Kind
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+    ONE_OF,
     SPECS,
     Step,
     fixed_waits,
@@ -21,6 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds imp
     place_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+    HALVES,
     OURS,
     BadSteps,
     Folders,
@@ -42,6 +45,30 @@ HAPROXY = {"backend": "web", "server": "web-1"}
 
 def only(item, own=None, events=()):
     return checked_steps([item], own or {}, events)[0]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_kind_says_all_that_there_is_to_it(name):
+    kind = KINDS[name]
+    # Alone in its file, which has its name.
+    assert [one for one in KINDS.values() if one.__module__ == kind.__module__] == [kind]
+    assert kind.__module__.rpartition("_steps.kind_")[2] == name.rpartition(".")[2]
+    group, _dot, variant = name.partition(".")
+    assert group in SPECS
+    assert not variant or variant in ONE_OF[group]
+    named = [*kind.some_of, *kind.acts_on, *kind.known_by, *(kind.undone_by or ()), *kind.commands]
+    assert set(named + ["host"] * kind.has_host) <= set(kind.options)
+    # By what a step is known again: by what it acts on, or by what it is given to run. Only a log is known by its kind.
+    assert bool(kind.acts_on) != bool(kind.known_by) or name == "log"
+    halves = [getattr(kind, half).__func__ is not getattr(Kind, half).__func__ for half in ("drain", "restore")]
+    if kind.by_tasks:
+        assert halves == [False, False]
+        folders = [OURS / name]
+    else:
+        assert halves == [True, kind.undone_by != ()]
+        folders = []
+    folders += [OURS / "windows" / kind.on_windows] if kind.on_windows else []
+    assert [folder for folder in folders for half in HALVES if not (folder / half).is_file()] == []
 
 
 @pytest.mark.parametrize("machine", [None, "other"])
@@ -467,7 +494,9 @@ def journal_of(*steps, **more):
         pytest.param([A, B], [B], [(2, B), (1, A)], id="in its place is one of the same list"),
         pytest.param([A], [FILE], [(1, A)], id="in its place is another kind"),
         pytest.param([FILE], [Step("load_balancer", {"probe_file": {"path": "/y"}})], [(1, FILE)], id="another target"),
-        pytest.param([RING, A], [Step("ring", {"path": "/b"}), A], [(2, A), (1, Step("ring", {"path": "/b"}))], id="own"),
+        pytest.param(
+            [RING, A], [Step("ring", {"path": "/b"}), A], [(2, A), (1, Step("ring", {"path": "/b"}))], id="own"
+        ),
         pytest.param([TASKS], [Step("tasks", {"drain": "z.yml", "restore": "y.yml"})], "tasks", id="tasks"),
         pytest.param([THERE, A], [A], [], id="nobody can undo the first"),
         pytest.param([balancer(timeout=5)], [balancer(timeout=90)], [], id="another timeout"),
@@ -524,4 +553,8 @@ def test_a_return_takes_todays_step_in_the_same_place_and_else_what_the_journal_
         one["status"] = status
     work, left_over = restore_work(journal, [command("x"), SAY, ONCE])
     assert left_over == []
-    assert [(item["number"], Step(item["kind"], item["arguments"])) for item in work] == [(3, C), (2, B), (1, command("x"))]
+    assert [(item["number"], Step(item["kind"], item["arguments"])) for item in work] == [
+        (3, C),
+        (2, B),
+        (1, command("x")),
+    ]
