@@ -83,9 +83,6 @@ options:
   audit_file:
     description: Where the record is written.
     type: str
-  steps_dir:
-    description: Where the lists of steps are kept on the host, each by its digest.
-    type: str
   manage_service:
     description: Whether systemd starts the reflexes; else the watcher does.
     type: bool
@@ -109,14 +106,6 @@ content:
   returned: success
 reflex_content:
   description: The content of the configuration of the reflexes; empty where no rule does more than tell.
-  type: str
-  returned: success
-steps_content:
-  description: The list of steps, with marks in place of what is known of an event.
-  type: str
-  returned: success
-steps_digest:
-  description: The digest of that list.
   type: str
   returned: success
 has_secrets:

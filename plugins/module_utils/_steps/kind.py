@@ -80,7 +80,7 @@ class Kind:
     @classmethod
     def webhook_of_the_controller(cls, arguments):
         """The webhook that the controller notifies and not the host, or None."""
-        return None
+        return
 
     @classmethod
     def look(cls, host, arguments):
@@ -105,8 +105,9 @@ def kind_of(name, arguments):
     return KINDS.get(name), arguments
 
 
-def load_kinds(package=__name__.rpartition(".")[0]):
+def load_kinds():
     """Import the files of all kinds; on a host that was sent a few only, these are there already."""
+    package = __name__.rpartition(".")[0]
     for found in pkgutil.iter_modules(sys.modules[package].__path__):
         if found.name.startswith("kind_"):
             importlib.import_module("%s.%s" % (package, found.name))

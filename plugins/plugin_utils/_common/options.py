@@ -174,7 +174,6 @@ def watch_settings_options() -> dict[str, t.Any]:
         steps_path=dict(type="list", elements="str", default=[]),
         timeout=dict(type="int", default=600),
         audit_file=dict(type="str"),
-        steps_dir=dict(type="str"),
         manage_service=dict(type="bool", default=True),
         reflex_config=dict(type="str"),
     )

@@ -189,9 +189,7 @@ def work_to_drain(
     return in_order(work), left_over
 
 
-def _to_undo_first(
-    journal: Mapping[str, t.Any], today: TodaysList
-) -> tuple[list[Begun], list[int], list[StepData]]:
+def _to_undo_first(journal: Mapping[str, t.Any], today: TodaysList) -> tuple[list[Begun], list[int], list[StepData]]:
     """What is undone before a drain, the numbers of what is forgotten, and what was begun and nobody can undo."""
     # Where an approval may have been sent the event may begin at any moment: what is drained stays so.
     stays = bool(journal.get("marks"))
