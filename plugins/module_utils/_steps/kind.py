@@ -8,9 +8,6 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import importlib
 import pkgutil
-import sys
-
-from .machine import StepError
 
 # Name of a kind, such as "services" or "load_balancer.haproxy" -> its class.
 KINDS = {}
@@ -108,7 +105,7 @@ def kind_of(name, arguments):
 def load_kinds():
     """Import the files of all kinds; on a host that was sent a few only, these are there already."""
     package = __name__.rpartition(".")[0]
-    for found in pkgutil.iter_modules(sys.modules[package].__path__):
+    for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if found.name.startswith("kind_"):
             importlib.import_module("%s.%s" % (package, found.name))
 
@@ -117,16 +114,3 @@ def is_known(name):
     """Whether a host does such a step without the help of tasks."""
     load_kinds()
     return any(full_name.partition(".")[0] == name and not kind.by_tasks for full_name, kind in KINDS.items())
-
-
-def workings_of(name, arguments):
-    """The class that does such a step on a host, and its arguments, of which the names are good."""
-    kind, own = kind_of(name, arguments)
-    if kind is None:
-        load_kinds()
-        kind, own = kind_of(name, arguments)
-    if kind is None or kind.by_tasks:
-        raise StepError("This host does not know how to do a step %s" % name)
-    for problem in kind.problems(own):
-        raise StepError("%s: %s" % (name, problem))
-    return kind, own

@@ -16,9 +16,22 @@ from .._host.files import HERE
 from .._host.journal import JournalError, JournalFile, all_drained, has_to_be_undone, recorded, utc_now
 from .._host.ownership import StepLock
 from . import health as _health
-from .kind import workings_of
+from .kind import kind_of, load_kinds
 from .machine import Machine, StepError
 from .records import RecordFile
+
+
+def workings_of(name, arguments):
+    """The class that does such a step on a host, and its arguments, of which the names are good."""
+    kind, own = kind_of(name, arguments)
+    if kind is None:
+        load_kinds()
+        kind, own = kind_of(name, arguments)
+    if kind is None or kind.by_tasks:
+        raise StepError("This host does not know how to do a step %s" % name)
+    for problem in kind.problems(own):
+        raise StepError("%s: %s" % (name, problem))
+    return kind, own
 
 
 class StepRunner:

@@ -318,7 +318,7 @@ class StepOrders:
 
     def not_to_be_drained(self, steps: Sequence[Item]) -> str:
         """What was begun for an earlier list of steps keeps the host from being drained by that of today."""
-        return f"{self.host} is not drained: its journal says that {self._of_no_list(steps, 'begun')}"
+        return f"{self.host} is not drained: its journal says that {self._of_no_list(steps, 'a part of ')}"
 
     def _left_over(self) -> str:
         """Steps that were done and that the user's steps no longer have: nobody but a person knows how to undo them."""
@@ -326,8 +326,8 @@ class StepOrders:
             f"{self.host} is not returned to service: its journal says that {self._of_no_list(self.plan['left_over'])}"
         )
 
-    def _of_no_list(self, steps: Sequence[Item], became: str = "done") -> str:
-        named = "; ".join(f"step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
+    def _of_no_list(self, steps: Sequence[Item], share: str = "") -> str:
+        named = "; ".join(f"{share}step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
         forget = json.dumps(
             {
                 "path": self.plan["journal"],
@@ -336,9 +336,8 @@ class StepOrders:
             }
         )
         return (
-            f"{named} was {became}, and"
-            " drain_steps have no such step, so nothing was done about it. Give drain_steps as they were for the drain"
-            " and run again; or put it right by hand, have it forgotten with:"
+            f"{named} was done, and drain_steps have no such step, so nothing was done about it. Give drain_steps as"
+            " they were for the drain and run again; or put it right by hand, have it forgotten with:"
             f" ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
             " and run again"
         )

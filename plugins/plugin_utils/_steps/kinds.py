@@ -86,7 +86,8 @@ def windows_half(name: str, arguments: Mapping[str, t.Any]) -> tuple[str, bool]:
 
 def _in_words(kind: type[Kind]) -> str:
     group, _dot, variant = str(kind.name).partition(".")
-    return f"{group}: {variant}" if variant else f"{group}: {kind.known_by[0]}" if group in ONE_OF else group
+    variant = variant or next(iter(kind.known_by if group in ONE_OF else ()), "")
+    return f"{group}: {variant}" if variant else group
 
 
 def leaves_nothing(name: str, arguments: Mapping[str, t.Any]) -> bool:

@@ -91,7 +91,7 @@ def begun_steps(journal: Mapping[str, t.Any], today: TodaysList) -> list[Begun]:
             lists[key] = today.steps_for(event)
         place = next((place for place, (_step, known) in enumerate(lists[key]) if known == identity), None)
         if place is not None:
-            undo = lists[key][place][0]
+            undo: Step | None = lists[key][place][0]
         else:
             undo = _in_its_place(record, identity, lists[key], identities, today) or today.from_journal(record)
         nothing = undo is not None and _leaves_nothing(undo, today)
