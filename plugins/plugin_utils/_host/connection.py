@@ -357,9 +357,9 @@ class HostHalf:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
         `first` is a way that goes before ours. `for_module` is what only the module needs in its request. `unused` are
-        full names of modules that this request does not get to: what is not sent is not compiled. `ends_with_the_run`: the host is kept for this run while this lasts, so it
-        must not outlive it. `seconds` is the time in which all of it ends, and `after_silence` that of a host which has
-        been silent before.
+        full names of modules that this request does not get to: what is not sent is not compiled. `ends_with_the_run`:
+        the host is kept for this run while this lasts, so it must not outlive it. `seconds` is the time in which all of
+        it ends, and `after_silence` that of a host which has been silent before.
         """
         watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
         with watched, answering_within(action, task_vars, seconds, after_silence):
