@@ -271,7 +271,6 @@ def watch_options() -> dict[str, Options]:
         steps_path=dict(type="list", elements="str", default=[]),
         timeout=dict(type="int", default=600),
         audit_file=dict(type="str"),
-        steps_dir=dict(type="str"),
         manage_service=dict(type="bool", default=True),
         reflex_config=dict(type="str"),
     )

@@ -218,7 +218,7 @@ _JOURNAL_STEP = keyed(
         "before": maybe(mapping),
         "status": one_of(STATUSES),
     },
-    {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT},
+    {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT, "changed_nothing": flag},
 )
 _JOURNAL = keyed(
     {"state": one_of((*STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},

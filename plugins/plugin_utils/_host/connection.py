@@ -299,17 +299,22 @@ class HostHalf:
 
     The result is a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
     what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
-    command, which other users of the host can see.
+    command, which other users of the host can see. `more` are full names of modules that are sent along without being
+    imported.
     """
 
-    def __init__(self, name: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
+    def __init__(
+        self, name: str, code: types.ModuleType, shape: Shape, private: bool, more: Collection[str] = ()
+    ) -> None:
         self.name = name
         self.shape = shape
         self.private = private
         self.code = code.__name__
         self.sources: dict[str, str] = {}
         self.imports: dict[str, list[str]] = {}
-        self._learn(self.code)
+        self.more = more
+        for name in (*more, self.code):
+            self._learn(name)
 
     def _learn(self, name: str) -> None:
         """Remember the source of a module of ours as hosts get it, and of all that it imports of ours."""
@@ -318,7 +323,7 @@ class HostHalf:
             if needed not in self.sources:
                 self._learn(needed)
 
-    def _parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
+    def parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
         """Names and sources in the order in which they are needed; those that are not used are empty."""
         packages = self.code.split(".")[:-1]
         found = {".".join(packages[: depth + 1]): "" for depth in range(len(packages))}
@@ -333,7 +338,8 @@ class HostHalf:
                 add(needed)
             found[name] = self.sources[name]
 
-        add(self.code)
+        for name in (*self.more, self.code):
+            add(name)
         return list(found.items())
 
     def run(
@@ -343,20 +349,21 @@ class HostHalf:
         task_vars: dict[str, t.Any],
         unused: Collection[str] = (),
         first: Callable[[], t.Any] | None = None,
+        for_module: Mapping[str, t.Any] | None = None,
         ends_with_the_run: bool = False,
         seconds: float = SECONDS_OF_A_COMMAND,
         after_silence: float = SECONDS_AFTER_SILENCE,
     ) -> dict[str, t.Any]:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
-        `first` is a way that goes before ours. `unused` are full names of modules that this request does not get to:
-        what is not sent is not compiled. `ends_with_the_run`: the host is kept for this run while this lasts, so it
-        must not outlive it. `seconds` is the time in which all of it ends, and `after_silence` that of a host which has
-        been silent before.
+        `first` is a way that goes before ours. `for_module` is what only the module needs in its request. `unused` are
+        full names of modules that this request does not get to: what is not sent is not compiled. `ends_with_the_run`:
+        the host is kept for this run while this lasts, so it must not outlive it. `seconds` is the time in which all of
+        it ends, and `after_silence` that of a host which has been silent before.
         """
         watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
         with watched, answering_within(action, task_vars, seconds, after_silence):
-            return self._run(action, request, task_vars, unused, first)
+            return self._run(action, request, task_vars, unused, first, for_module or {})
 
     def _run(
         self,
@@ -365,6 +372,7 @@ class HostHalf:
         task_vars: dict[str, t.Any],
         unused: Collection[str],
         first: Callable[[], t.Any] | None,
+        for_module: Mapping[str, t.Any],
     ) -> dict[str, t.Any]:
         notice_silence(action._connection)
         if is_windows(action):
@@ -374,7 +382,9 @@ class HostHalf:
             answer = self._quickly(action, request, task_vars, unused)
         if answer is None:
             answer = action._execute_module(
-                module_name=MODULE, module_args={"name": self.name, "request": request}, task_vars=task_vars
+                module_name=MODULE,
+                module_args={"name": self.name, "request": {**request, **for_module}},
+                task_vars=task_vars,
             )
             # Or Ansible removes it when the task is over, and waits for that as long as it takes.
             action._remove_tmp_path(action._connection._shell.tmpdir)
@@ -390,7 +400,7 @@ class HostHalf:
         if python is None or (self.private and not _reads_input(action)):
             return None
         given = [request, bool(action._task.check_mode)]
-        payload = json.dumps([self._parts(unused), None if self.private else given]).encode()
+        payload = json.dumps([self.parts(unused), None if self.private else given]).encode()
         # For each host anew, so it should not take long; what is gained by more is little.
         argument = base64.b64encode(zlib.compress(payload, zlib.Z_BEST_SPEED)).decode()
         if len(argument) > LONGEST_ARGUMENT:

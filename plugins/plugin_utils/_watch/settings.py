@@ -18,7 +18,7 @@ from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIG
 from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
 from .._common.ansible import HEADER, could_be_a_template, is_trusted_as_template, trust_as_template
 from .._common.text import some_of
-from .._steps.kinds import DONE_BY_TASKS, Spec, Step, place_of, webhook_of_the_controller
+from .._steps.kinds import SPECS, Spec, Step, is_done_by_tasks, place_of, webhook_of_the_controller
 from .._steps.validate import BadSteps, checked_steps
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
@@ -129,8 +129,8 @@ _NO_EVENT = f"there is no {EVENT} yet"
 # Unlike something undefined, it is an error for the filter `default` and in conditions, too.
 _FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
 _WHAT_TO_DO = (
-    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like that in the"
-    " step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
+    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like that"
+    " in the step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
     f" {', '.join(KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
 )
 
@@ -278,13 +278,14 @@ def reflex_settings_of(
 ) -> dict[str, t.Any]:
     """The content of the file that only root reads. `here` is the host's inventory name."""
     try:
-        items = reflex_steps(variables, resolve, (*own_kinds, *DONE_BY_TASKS))
+        items = reflex_steps(variables, resolve, (*own_kinds, *filter(is_done_by_tasks, SPECS)))
         # A mark is no name of anything, and what others do is not done with it.
         others = [_why_others_do_it(step, own_kinds, here) for step in checked_steps(_worded(items), own_kinds)]
-        checked = checked_steps([_worded(item) if why else item for item, why in zip(items, others)], own_kinds)
+        pairs = zip(items, others, strict=True)
+        checked = checked_steps([_worded(item) if why else item for item, why in pairs], own_kinds)
     except BadSteps as error:
         raise BadWatch(str(error)) from None
-    steps = [_step(step, number, why) for number, (step, why) in enumerate(zip(checked, others), start=1)]
+    steps = [_step(step, number, why) for number, (step, why) in enumerate(zip(checked, others, strict=True), start=1)]
     _check_places_of_marks(steps)
     if more["latest"] < 0:
         raise BadWatch(f"watch_reflex_latest must be a number of seconds, not {more['latest']}")
@@ -306,7 +307,7 @@ def _worded(value: t.Any) -> t.Any:
 def _why_others_do_it(step: Step, own_kinds: Mapping[str, Spec | None], here: str) -> str | None:
     if step.kind in own_kinds:
         return "is a kind of your own, which needs a controller"
-    if step.kind in DONE_BY_TASKS:
+    if is_done_by_tasks(step.kind):
         return "needs a controller"
     if elsewhere := place_of(step.kind, step.arguments, here):
         return f"is done on {elsewhere}"

@@ -29,7 +29,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark i
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark, digest_of_steps
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
 from helpers.waiting import PATIENCE
 
@@ -241,16 +241,6 @@ def test_a_journal_that_is_too_deep_can_not_be_understood(tmp_path):
     path.chmod(0o600)
     with pytest.raises(JournalError, match="can't be understood"):
         JournalFile(str(path)).read()
-
-
-@pytest.mark.parametrize("content", ["[]", "[1", "[" * 100_000, '[{"number": 1, "kind": "command", "arguments": {}}]'])
-def test_a_list_of_steps_is_what_its_digest_says_or_none(tmp_path, content):
-    steps = [{"number": 1, "kind": "command", "arguments": {"drain": ["true"]}}]
-    path = tmp_path / f"{digest_of_steps(steps)}.json"
-    path.write_text(json.dumps(steps, indent=1))
-    assert _reflex.kept_steps(str(tmp_path), digest_of_steps(steps)) == steps
-    path.write_text(content)
-    assert _reflex.kept_steps(str(tmp_path), digest_of_steps(steps)) is None
 
 
 # The mark of a run, and how long it counts.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._common.store import Overtaken, RunStore, Store
@@ -88,4 +88,4 @@ def test_what_can_not_be_written_leaves_what_was_there(tmp_path):
     with pytest.raises(TypeError):
         store.write({"a": object()}, "key")
     assert (store.read("key"), store.read("other")) == ({"a": 1}, None)
-    assert len(os.listdir(store.folder)) == 1
+    assert len(list(Path(store.folder).iterdir())) == 1

@@ -415,7 +415,6 @@ def test_a_host_that_says_nothing_teaches_nothing(tmp_path):
     assert versions.wanted(AUTO) == "auto"
 
 
-
 # What curl wrote becomes answers or exceptions; nothing that is cut, failed or strange becomes an answer.
 
 AT = 1794800000
