@@ -148,7 +148,7 @@ def journal_options() -> Options:
 
 def lease_options() -> Options:
     return dict(
-        do=dict(type="str", required=True, choices=["take", "renew", "release", "read", "nothing"]),
+        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
         run_id=dict(type="str"),
         note=dict(type="str", default=""),
         path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),

@@ -23,7 +23,6 @@ from .._host.answers import Unexpected, list_of
 from .._host.connection import HostHalf
 from .._host.windows import is_of_windows, is_windows, windows_path
 from .lease import (
-    NOTHING,
     READ,
     RENEW,
     SIGNS_OF_WINDOWS,
@@ -45,8 +44,6 @@ LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
 class LeaseAction(ActionBase):
     def lease(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         options = self._checked_options()
-        if options["do"] == NOTHING:
-            return {"changed": False}
         request = {
             "path": group_path(options["path"], options["group"]),
             **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
@@ -57,7 +54,7 @@ class LeaseAction(ActionBase):
 
     def _checked_options(self) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=lease_options())
-        if options["do"] not in (READ, NOTHING) and not (options["run_id"] or "").strip():
+        if options["do"] != READ and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
         if is_windows(self):
             options["path"] = windows_path(options["path"])
