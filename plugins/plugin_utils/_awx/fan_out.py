@@ -228,7 +228,7 @@ def _out_of_range(size: float, shown: str, question: Mapping[str, t.Any], unit: 
 def launch_differences(
     wanted: Sequence[Mapping[str, t.Any]], nodes: Iterable[Mapping[str, t.Any]], jobs: Iterable[Mapping[str, t.Any]]
 ) -> list[dict[str, t.Any]]:
-    """List where the jobs that AWX made are not what was asked for: {job, text}; job is None where there is none yet."""
+    """List where the jobs that AWX made differ from those wanted: {job, text}; job is None where there is none yet."""
     made = {job["id"]: job for job in jobs}
     job_of = {node.get("identifier"): made.get(node.get("job")) for node in nodes}
     found: list[dict[str, t.Any]] = []

@@ -129,8 +129,8 @@ _NO_EVENT = f"there is no {EVENT} yet"
 # Unlike something undefined, it is an error for the filter `default` and in conditions, too.
 _FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
 _WHAT_TO_DO = (
-    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like that in the"
-    " step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
+    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like"
+    " that in the step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
     f" {', '.join(KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
 )
 
@@ -281,10 +281,11 @@ def reflex_settings_of(
         items = reflex_steps(variables, resolve, (*own_kinds, *DONE_BY_TASKS))
         # A mark is no name of anything, and what others do is not done with it.
         others = [_why_others_do_it(step, own_kinds, here) for step in checked_steps(_worded(items), own_kinds)]
-        checked = checked_steps([_worded(item) if why else item for item, why in zip(items, others)], own_kinds)
+        mine = [_worded(item) if why else item for item, why in zip(items, others, strict=True)]
+        checked = checked_steps(mine, own_kinds)
     except BadSteps as error:
         raise BadWatch(str(error)) from None
-    steps = [_step(step, number, why) for number, (step, why) in enumerate(zip(checked, others), start=1)]
+    steps = [_step(*one, number) for number, one in enumerate(zip(checked, others, strict=True), start=1)]
     _check_places_of_marks(steps)
     if more["latest"] < 0:
         raise BadWatch(f"watch_reflex_latest must be a number of seconds, not {more['latest']}")
@@ -292,7 +293,7 @@ def reflex_settings_of(
     return {**kept, **more, "reflex": list(rules), "steps": steps, "steps_digest": digest_of_steps(steps)}
 
 
-def _step(step: Step, number: int, why_others_do_it: str | None) -> dict[str, t.Any]:
+def _step(step: Step, why_others_do_it: str | None, number: int) -> dict[str, t.Any]:
     if why_others_do_it:
         return {"number": number, "kind": step.kind, "left": f"step {number} ({step.kind}) {why_others_do_it}"}
     return {"number": number, "kind": step.kind, "arguments": step.arguments}

@@ -244,4 +244,5 @@ def test_what_was_made_is_compared():
         ({"extra_vars": "no JSON"}, "has None for a and not 'x'"),
     ):
         (found,) = launch_differences([{**wanted, "extra_data": {"a": "x"}}], [node], [{**made, **change}])
-        assert found["job"] == 3 and said in found["text"]
+        assert found["job"] == 3
+        assert said in found["text"]
