@@ -215,6 +215,15 @@ def could_be_a_template(text: str) -> bool:
     return "{" in text or "}" in text or text.startswith(HEADER)
 
 
+def is_template(text: str) -> bool:
+    """Whether Ansible would resolve it, as the user has written it."""
+    return not getattr(text, "__UNSAFE__", False) if trust_as_template is None else is_trusted_as_template(text)
+
+
+def as_template(text: str) -> str:
+    return text if trust_as_template is None else trust_as_template(text)
+
+
 def guard(value: t.Any) -> t.Any:
     """The same value, safe to be a variable of a host."""
     if isinstance(value, str):
