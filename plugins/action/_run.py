@@ -81,6 +81,8 @@ class ActionModule(ActionBase):
         self.store = RunStore(constants.DEFAULT_LOCAL_TMP)
         # Host -> what it is to do next, where that is decided here.
         self.orders: dict[str, dict[str, t.Any]] | None = None
+        # Lease -> what its lock hosts are told next.
+        self.lease_terms: dict[str, dict[str, t.Any]] = {}
         try:
             self.run_settings = read_run_settings(plain(options["run_settings"]))
             if options["do"] != "begin":
@@ -101,6 +103,7 @@ class ActionModule(ActionBase):
             self.store.begin(state, self._plays(), **known)
         else:
             changes = self.options["do"] in ("plan", "record")
+            known["lease_terms"] = self.lease_terms
             self.store.keep(state, self._plays() if changes else None, self.orders, **known)
 
     def _plays(self) -> dict[str, t.Any]:
@@ -249,7 +252,7 @@ class ActionModule(ActionBase):
     def _check(self) -> dict[str, t.Any]:
         turn = self.state["round"]
         if turn.get("goes_on"):
-            return {"stop": "", "lines": [], "calls": turn["lease"], "reads": turn["reads"]}
+            return {"stop": "", "lines": [], "calls": self._to_ask(turn["lease"], False), "reads": turn["reads"]}
         found = _run.check(self.state, self.batch, self.run_settings, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
@@ -261,7 +264,8 @@ class ActionModule(ActionBase):
             "lease": found["calls"],
             "calls": found["calls"],
         }
-        return {name: found[name] for name in ("stop", "lines", "calls", "reads")}
+        told = {name: found[name] for name in ("stop", "lines", "reads")}
+        return {**told, "calls": self._to_ask(found["calls"], False)}
 
     def _decide(self) -> dict[str, t.Any]:
         turn = self.state["round"]
@@ -283,9 +287,14 @@ class ActionModule(ActionBase):
         if found["others"]:
             turn["others"] = found["others"]
             return {"reads": [], "others": found["others"], "calls": []}
-        turn.update(decision=found, calls=found["calls"])
+        turn["decision"], turn["calls"] = found, found["calls"]
         warnings = outvoted(self.state, self.now)
-        return {"reads": [], "others": [], "calls": found["calls"], **({"warnings": warnings} if warnings else {})}
+        return {
+            "reads": [],
+            "others": [],
+            "calls": self._to_ask(found["calls"]),
+            **({"warnings": warnings} if warnings else {}),
+        }
 
     def _confirm_drain(self) -> dict[str, t.Any]:
         turn = self.state["round"]
@@ -317,17 +326,23 @@ class ActionModule(ActionBase):
 
     def _orders_told(self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]) -> dict[str, t.Any]:
         turn = self.state["round"]
-        turn.update(orders=orders, calls=calls, finished=False)
+        turn["orders"], turn["calls"], turn["finished"] = orders, calls, False
         found = turn["decision"]["round"]
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
         return {
-            "calls": calls,
+            "calls": self._to_ask(calls),
             # The others are marked by the command that approves.
             "marked_before": [
                 host for host, one in orders.items() if one["acts"] and not marks_name_only(host, one["marks"])
             ],
         }
+
+    def _to_ask(self, calls: t.Sequence[LeaseCall], with_notes: bool = True) -> list[dict[str, t.Any]]:
+        """What the plays need to know of these calls."""
+        if with_notes:
+            self.lease_terms = {call["group"]: {name: call[name] for name in ("notes", "forget")} for call in calls}
+        return [{"group": call["group"], "lock_host": call["lock_host"], "with_notes": with_notes} for call in calls]
 
     def _order_hosts(self, orders: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
         self.orders = {host: {**order, "run_id": self.state["run_id"]} for host, order in orders.items()}
@@ -361,21 +376,24 @@ class ActionModule(ActionBase):
         hosts = list(orders)
         variables = self._variables(hosts, *REGISTERED)
         self.state, calls, of_others = _round.record(self.state, orders, found, variables, turn["wave"], self.now)
-        result = {"by_tasks": [], "calls": calls, "of_others": of_others}
+        result = {"by_tasks": [], "calls": self._to_ask(calls), "of_others": of_others}
         if found is None:
             return result
         again, pause = goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
-        hosts = left_of_the_batch(self.state, found, self.batch)
-        self.state["round"] = {
-            "wave": turn["wave"],
-            "hosts": hosts,
-            "reads": hosts,
-            "lease": turn["lease"],
-            "calls": turn["lease"],
-            "goes_on": True,
-        }
+        hosts = left_of_the_batch(self.state, found, self.batch) if again else []
+        # Without hosts the batch ends, and the next one begins anew.
+        self.state["round"] = {}
+        if hosts:
+            self.state["round"] = {
+                "wave": turn["wave"],
+                "hosts": hosts,
+                "reads": hosts,
+                "lease": turn["lease"],
+                "calls": turn["lease"],
+                "goes_on": True,
+            }
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
-        return {**result, "again": again and bool(hosts), "reads": hosts, "pause": pause, "lines": held}
+        return {**result, "again": bool(hosts), "reads": hosts, "pause": pause, "lines": held}
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}

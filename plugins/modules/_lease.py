@@ -18,12 +18,13 @@ extends_documentation_fragment:
 options:
   do:
     description:
+      - V(ask) asks one lock host, as M(maintenance.azure.lease) does, in the name of the run whose task it is.
       - V(lock_hosts) returns the first three hosts in natural order, or those that the user wants, in an order that is
         the same for every run.
       - V(verdict) combines the results of M(maintenance.azure.lease) on several lock hosts. It does not fail where the
         lease is not held, see RV(held).
     type: str
-    choices: [lock_hosts, verdict]
+    choices: [ask, lock_hosts, verdict]
     required: true
   hosts:
     description: With O(do=lock_hosts), the hosts that share the lease.
@@ -36,7 +37,7 @@ options:
     type: list
     elements: str
   group:
-    description: With O(do=verdict), whose lease it is, for the words of RV(msg).
+    description: With O(do=ask) and O(do=verdict), whose lease it is.
     type: str
     default: ""
   results:
@@ -49,10 +50,27 @@ options:
     default: {}
   asked:
     description:
-      - With O(do=verdict), what the lock hosts were asked to do. With V(renew), only those count that had this run's
-        lease all the time.
+      - With O(do=ask) and O(do=verdict), what the lock hosts are asked to do. With V(renew), only those count that had
+        this run's lease all the time.
+      - Without it, no lock host is asked.
     type: str
     choices: [take, renew, release, read]
+  with_notes:
+    description: With O(do=ask), the lock host gets the notes that the run has for it in its store.
+    type: bool
+    default: false
+  path:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: str
+    default: /var/lib/azure-maintenance/run.lock
+  seconds:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: int
+    default: 90
+  note:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: str
+    default: ""
 seealso:
   - module: maintenance.azure.lease
 """

@@ -37,14 +37,13 @@ options:
       - V(renew) goes on with a lease of this run that still runs. With any other nothing is written, and no notes.
       - V(release) gives it back if this run has it. A lease of somebody else stays as it is, and is no error.
       - V(read) changes nothing and tells who has it, and the notes.
-      - V(nothing) asks nobody and tells nothing. It is for a task that is spread over more hosts than there are to ask.
     type: str
-    choices: [take, renew, release, read, nothing]
+    choices: [take, renew, release, read]
     required: true
   run_id:
     description:
       - A name for this run, for people. Two runs that have the same name are still two.
-      - Needed unless O(do=read) or O(do=nothing).
+      - Needed unless O(do=read).
     type: str
   note:
     description: More about this run for people, such as the number of its job.
@@ -134,11 +133,11 @@ changed:
 held:
   description: This run has the lease on this lock host now. In check mode, that it would have it.
   type: bool
-  returned: success, unless O(do=nothing)
+  returned: success
 holder:
   description: Who has the lease. V(null) if nobody has it, or if it has lapsed.
   type: dict
-  returned: success, unless O(do=nothing)
+  returned: success
   sample:
     run_id: nightly-7
     user: deploy
@@ -153,7 +152,7 @@ notes:
   description: All notes that the lock host has now.
   type: list
   elements: dict
-  returned: success, unless O(do=nothing)
+  returned: success
   sample:
     - host: web-3
       events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
@@ -165,21 +164,21 @@ remembers:
   description:
     - How many seconds the notes reach back. What was written here since then is still here, unless somebody removed it.
   type: int
-  returned: success, unless O(do=nothing)
+  returned: success
   sample: 86400
 renewed:
   description: The lease was this run's and still ran, so nobody else had it here since.
   type: bool
-  returned: success, unless O(do=nothing)
+  returned: success
 too_new_for:
   description:
     - How many seconds more this lock host grants nothing, as it has booted less than 100 seconds ago and has no file.
       It may have lost its disk, and with it a lease that still runs. V(null) otherwise.
   type: int
-  returned: success, unless O(do=nothing)
+  returned: success
 took_over_from:
   description:
     - Who had the lease before and did not give it back, and whether it had V(expired) or the owner was V(dead).
   type: dict
-  returned: success, unless O(do=nothing)
+  returned: success
 """

@@ -148,7 +148,7 @@ def journal_options() -> Options:
 
 def lease_options() -> Options:
     return dict(
-        do=dict(type="str", required=True, choices=["take", "renew", "release", "read", "nothing"]),
+        do=dict(type="str", required=True, choices=["take", "renew", "release", "read"]),
         run_id=dict(type="str"),
         note=dict(type="str", default=""),
         path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),
@@ -232,7 +232,14 @@ def check_options() -> dict[str, Options]:
 
 def lock_options() -> dict[str, Options]:
     """Of `_lease`."""
+    lease = lease_options()
     return {
+        "ask": dict(
+            asked=dict(type="str", choices=["take", "renew", "release", "read"]),
+            group=dict(type="str", default=""),
+            with_notes=dict(type="bool", default=False),
+            **{name: lease[name] for name in ("path", "seconds", "note")},
+        ),
         "lock_hosts": dict(
             hosts=dict(type="list", elements="str", required=True),
             lock_hosts=dict(type="list", elements="str"),

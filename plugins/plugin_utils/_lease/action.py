@@ -9,19 +9,20 @@ import dataclasses
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._host import lease as _lease
 from .._common.ansible import DoesOneOf, RunHasEnded, is_dead, this_run
 from .._common.options import lease_options, lock_options
+from .._common.store import RunStore
 from .._common.text import needed_vars
 from .._host import answers as _answers
 from .._host.answers import Unexpected, list_of
 from .._host.connection import HostHalf
 from .._host.windows import is_of_windows, is_windows, windows_path
 from .lease import (
-    NOTHING,
     READ,
     RENEW,
     SIGNS_OF_WINDOWS,
@@ -43,8 +44,6 @@ LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
 class LeaseAction(ActionBase):
     def lease(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         options = self._checked_options()
-        if options["do"] == NOTHING:
-            return {"changed": False}
         request = {
             "path": group_path(options["path"], options["group"]),
             **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
@@ -55,7 +54,7 @@ class LeaseAction(ActionBase):
 
     def _checked_options(self) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=lease_options())
-        if options["do"] not in (READ, NOTHING) and not (options["run_id"] or "").strip():
+        if options["do"] != READ and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
         if is_windows(self):
             options["path"] = windows_path(options["path"])
@@ -92,8 +91,18 @@ def _asked(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t
     return LEASE_FILE.run(action, request, task_vars, seconds=SECONDS, after_silence=SECONDS_AFTER_SILENCE)
 
 
-class LocksAction(DoesOneOf):
+class LocksAction(DoesOneOf, LeaseAction):
     does = OPTIONS
+
+    def do_ask(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["ask"])
+        if not options["asked"]:
+            return {"changed": False}
+        known = RunStore(constants.DEFAULT_LOCAL_TMP).head
+        terms = known["lease_terms"][options["group"]] if options["with_notes"] else {}
+        asked = {name: options[name] for name in ("group", "path", "seconds", "note")}
+        self._task.args = {"do": options["asked"], "run_id": known["run_id"], **asked, **terms}
+        return self.lease(task_vars)
 
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])

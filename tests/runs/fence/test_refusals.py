@@ -39,7 +39,7 @@ def drain(name="Drain", run_id="r1", **fence):
     return {
         "name": name,
         "maintenance.azure._drain": {
-            "direction": "drain",
+            "do": "drain",
             "journal": "{{ drain_journal }}",
             "run_id": run_id,
             "events": "{{ maintenance_status.events }}",

@@ -289,7 +289,7 @@ def test_the_module_by_itself(tmp_path):
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     """Also where the host can't be reached: a batch of the run may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")
-    task = {"name": "Nothing", MODULE: {"do": "nothing", "path": str(paths(tmp_path)["web-1"])}}
+    task = {"name": "Nothing", "maintenance.azure._lease": {"do": "ask", "path": str(paths(tmp_path)["web-1"])}}
     done = play(tmp_path, hosts, task).ended()
     assert done.of("Nothing", "web-1")["outcome"] == "ok"
     assert not any("held" in done.of("Nothing", host) for host in LOCK_HOSTS)
