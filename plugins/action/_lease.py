@@ -9,4 +9,4 @@ from ..plugin_utils._lease.action import LocksAction
 
 class ActionModule(LocksAction):
     _supports_check_mode = True
-    _requires_connection = False
+    _requires_connection = True

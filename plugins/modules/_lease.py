@@ -11,19 +11,25 @@ author: maintenance.azure contributors (@maintenance-azure)
 description:
   - "[INTERNAL] A lease is held if more than half of the lock hosts gave it to this run, and none of the others says
     that somebody else has it. Where one lock host alone has said so for more than 90 seconds, it is outvoted."
-  - It is part of the playbook C(maintenance.azure.awx_fan_out). There is no reason to use it in a playbook of your own.
+  - It is part of the playbooks C(maintenance.azure.drain_then_approve) and C(maintenance.azure.awx_fan_out). There is
+    no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
-  - maintenance.azure._attributes.info_module
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
 options:
   do:
     description:
       - V(lock_hosts) returns the first three hosts in natural order, or those that the user wants, in an order that is
         the same for every run.
+      - V(ask) does on one lock host what M(maintenance.azure.lease) does, and keeps the notes of a run there.
       - V(verdict) combines the results of M(maintenance.azure.lease) on several lock hosts. It does not fail where the
         lease is not held, see RV(held).
     type: str
-    choices: [lock_hosts, verdict]
+    choices: [ask, lock_hosts, verdict]
     required: true
   hosts:
     description: With O(do=lock_hosts), the hosts that share the lease.
@@ -35,8 +41,45 @@ options:
       - With O(do=verdict), all hosts that keep the lease. Required then.
     type: list
     elements: str
+  what:
+    description:
+      - With O(do=ask), what to do, as in M(maintenance.azure.lease). V(nothing) asks nobody and returns nothing. It is
+        for a task that is spread over more hosts than there are to ask.
+    type: str
+    choices: [take, renew, release, read, nothing]
+  run_id:
+    description: With O(do=ask), a name for this run.
+    type: str
+  note:
+    description: With O(do=ask), more about this run for people.
+    type: str
+    default: ""
+  path:
+    description: With O(do=ask), the file on the lock host.
+    type: str
+    default: /var/lib/azure-maintenance/run.lock
+  seconds:
+    description: With O(do=ask), how long the lease lasts from now, for O(what=take) and O(what=renew).
+    type: int
+    default: 90
+  notes:
+    description:
+      - With O(do=ask), notes to write, for O(what=take) and O(what=renew). One that is there for the same host is
+        replaced; one without a C(mark), and one for each event of a C(mark), stand side by side.
+      - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
+        V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
+    type: list
+    elements: dict
+    default: []
+  forget:
+    description:
+      - With O(do=ask), hosts whose notes are removed, before O(notes) are written, for O(what=take) and O(what=renew).
+      - For O(what=release) only the notes that this run has written itself, whether it still has the lease or not.
+    type: list
+    elements: str
+    default: []
   group:
-    description: With O(do=verdict), whose lease it is, for the words of RV(msg).
+    description: With O(do=ask) and O(do=verdict), whose lease it is.
     type: str
     default: ""
   results:
@@ -89,9 +132,9 @@ lock_hosts:
   returned: success, with O(do=lock_hosts)
   sample: [web-1, web-2, web-10]
 held:
-  description: This run has the lease.
+  description: This run has the lease. With O(do=ask) there are the other values of M(maintenance.azure.lease), too.
   type: bool
-  returned: success, with O(do=verdict)
+  returned: success, with O(do=ask) and O(do=verdict)
 group:
   description: Whose lease it is.
   type: str

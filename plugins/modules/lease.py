@@ -13,7 +13,8 @@ description:
     managed host.
   - The lease has an owner, which is one run of C(ansible-playbook), and lasts for some seconds. It is renewed only
     while it still runs. One that has lapsed is a new lease, also for the same run, as somebody else may have had it.
-  - Beside the lease stand notes of what its holders were about to do to which host. They stay when it is given back.
+  - Beside the lease a run of C(maintenance.azure.drain_then_approve) notes what it is about to do to which host. These
+    notes stay when the lease is given back.
   - A lease whose owner is a process of the same controller that has died is taken over at once, any other when it has
     lapsed.
   - The managed host counts by its own uptime. What its clock or that of a controller shows does not matter.
@@ -37,14 +38,13 @@ options:
       - V(renew) goes on with a lease of this run that still runs. With any other nothing is written, and no notes.
       - V(release) gives it back if this run has it. A lease of somebody else stays as it is, and is no error.
       - V(read) changes nothing and tells who has it, and the notes.
-      - V(nothing) asks nobody and tells nothing. It is for a task that is spread over more hosts than there are to ask.
     type: str
-    choices: [take, renew, release, read, nothing]
+    choices: [take, renew, release, read]
     required: true
   run_id:
     description:
       - A name for this run, for people. Two runs that have the same name are still two.
-      - Needed unless O(do=read) or O(do=nothing).
+      - Needed unless O(do=read).
     type: str
   note:
     description: More about this run for people, such as the number of its job.
@@ -65,22 +65,6 @@ options:
     description: How long the lease lasts from now, with O(do=take) and O(do=renew).
     type: int
     default: 90
-  notes:
-    description:
-      - Notes to write, with O(do=take) and O(do=renew). One that is there for the same host is replaced; one without a
-        C(mark), and one for each event of a C(mark), stand side by side.
-      - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
-        V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
-    type: list
-    elements: dict
-    default: []
-  forget:
-    description:
-      - Hosts whose notes are removed, before O(notes) are written, with O(do=take) and O(do=renew).
-      - With O(do=release) only the notes that this run has written itself, whether it still has the lease or not.
-    type: list
-    elements: str
-    default: []
 notes:
   - The task does not fail where somebody else has the lease. Look at RV(held).
   - A controller is the same if it runs the same boot of the same kernel, and has the same process ids. Two containers
@@ -102,17 +86,10 @@ EXAMPLES = r"""
   register: lease
   failed_when: not lease.held
 
-- name: Write down what is about to be done
+- name: Keep it
   maintenance.azure.lease:
     do: renew
     run_id: "{{ maintenance_run_id }}"
-    notes:
-      - host: web-3
-        events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
-        type: Reboot
-        run: "{{ maintenance_run_id }}"
-        at: 1794787232
-        mark: null
   delegate_to: bastion
   run_once: true
   register: lease
@@ -134,11 +111,11 @@ changed:
 held:
   description: This run has the lease on this lock host now. In check mode, that it would have it.
   type: bool
-  returned: success, unless O(do=nothing)
+  returned: success
 holder:
   description: Who has the lease. V(null) if nobody has it, or if it has lapsed.
   type: dict
-  returned: success, unless O(do=nothing)
+  returned: success
   sample:
     run_id: nightly-7
     user: deploy
@@ -150,10 +127,10 @@ holder:
     taken_at: "2026-11-16T00:20:32Z"
     seconds_left: 90
 notes:
-  description: All notes that the lock host has now.
+  description: All notes of runs that the lock host has now.
   type: list
   elements: dict
-  returned: success, unless O(do=nothing)
+  returned: success
   sample:
     - host: web-3
       events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
@@ -165,21 +142,21 @@ remembers:
   description:
     - How many seconds the notes reach back. What was written here since then is still here, unless somebody removed it.
   type: int
-  returned: success, unless O(do=nothing)
+  returned: success
   sample: 86400
 renewed:
   description: The lease was this run's and still ran, so nobody else had it here since.
   type: bool
-  returned: success, unless O(do=nothing)
+  returned: success
 too_new_for:
   description:
     - How many seconds more this lock host grants nothing, as it has booted less than 100 seconds ago and has no file.
       It may have lost its disk, and with it a lease that still runs. V(null) otherwise.
   type: int
-  returned: success, unless O(do=nothing)
+  returned: success
 took_over_from:
   description:
     - Who had the lease before and did not give it back, and whether it had V(expired) or the owner was V(dead).
   type: dict
-  returned: success, unless O(do=nothing)
+  returned: success
 """

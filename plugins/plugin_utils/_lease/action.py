@@ -42,9 +42,11 @@ LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
 
 class LeaseAction(ActionBase):
     def lease(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self._checked_options()
-        if options["do"] == NOTHING:
-            return {"changed": False}
+        _unused, options = self.validate_argument_spec(argument_spec=lease_options())
+        return self._held_there({**options, "notes": [], "forget": []}, task_vars)
+
+    def _held_there(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        self._check(options)
         request = {
             "path": group_path(options["path"], options["group"]),
             **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
@@ -53,9 +55,8 @@ class LeaseAction(ActionBase):
             request["me"] = self._owner(options)
         return self._ask(request, task_vars)
 
-    def _checked_options(self) -> dict[str, t.Any]:
-        _unused, options = self.validate_argument_spec(argument_spec=lease_options())
-        if options["do"] not in (READ, NOTHING) and not (options["run_id"] or "").strip():
+    def _check(self, options: dict[str, t.Any]) -> None:
+        if options["do"] != READ and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
         if is_windows(self):
             options["path"] = windows_path(options["path"])
@@ -69,7 +70,6 @@ class LeaseAction(ActionBase):
             options["notes"] = list_of(_answers.NOTE)(options["notes"])
         except Unexpected as error:
             raise AnsibleActionFail(f"notes{error}") from None
-        return options
 
     @staticmethod
     def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -92,8 +92,13 @@ def _asked(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t
     return LEASE_FILE.run(action, request, task_vars, seconds=SECONDS, after_silence=SECONDS_AFTER_SILENCE)
 
 
-class LocksAction(DoesOneOf):
+class LocksAction(DoesOneOf, LeaseAction):
     does = OPTIONS
+
+    def do_ask(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["ask"])
+        what = options.pop("what")
+        return {"changed": False} if what == NOTHING else self._held_there({**options, "do": what}, task_vars)
 
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])

@@ -32,8 +32,6 @@ VARIABLES = {
         "journal": "drain_journal",
         "timeout": "drain_timeout",
         "reserve": "drain_reserve",
-        "run_id": "drain_run_id",
-        "fence": "drain_fence",
         "endpoint": "maintenance_endpoint",
         "api_version": "maintenance_api_version",
     },
@@ -42,9 +40,6 @@ VARIABLES = {
         "health": "restore_health",
         "journal": "drain_journal",
         "timeout": "restore_timeout",
-        "run_id": "restore_run_id",
-        "fence": "restore_fence",
-        "seen": "restore_seen",
     },
 }
 
@@ -53,6 +48,15 @@ def _is_due(order: Mapping[str, t.Any], approved: t.Any) -> bool:
     """Whether a host is returned to service now: not while its event is there."""
     over = isinstance(approved, Mapping) and bool(approved.get("over"))
     return bool(order["restore"]) and (not order["acts"] or over)
+
+
+def _journal_seen(own: OwnVariables) -> dict[str, t.Any]:
+    """The journal as the role approve or a reading has last seen it, which the host compares."""
+    for seen in (own.registered("approve_mark"), last_reading(own.task_vars)):
+        journal = seen.get("journal") if isinstance(seen, Mapping) else None
+        if isinstance(journal, Mapping) and journal:
+            return dict(journal)
+    return {}
 
 
 class DrainAction(DoesOneOf):
@@ -125,13 +129,14 @@ class DrainAction(DoesOneOf):
 
         Returns whether there is something to do: a run may have none for it.
         """
-        order_in, ordered = own.setting(f"{role}_order_in", ""), {}
+        order_in = own.setting(f"__{role}_order_in", "")
+        ordered: dict[str, t.Any] = {"seen": _journal_seen(own)} if role == "restore" else {}
         if order_in:
             order = own.order(order_in)
             if order is None or not (role == "drain" or _is_due(order, own.registered("approve_result"))):
                 return False
             self.ordered = role == "drain"
-            ordered = self._drain_ordered(order, own) if role == "drain" else self._return_ordered(order, own)
+            ordered.update(self._drain_ordered(order, own) if role == "drain" else {"fence": order["restore_fence"]})
             ordered["run_id"] = own.registered(order_in)["run_id"]
         wanted = {option: name for option, name in VARIABLES[role].items() if option not in ordered}
         for option, value in {**own.settings(wanted), **ordered}.items():
@@ -144,9 +149,3 @@ class DrainAction(DoesOneOf):
     def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
         events = own.registered("maintenance_status")["events"]
         return {"fence": order["fence"], "events": [event for event in events if event["id"] in order["events"]]}
-
-    @staticmethod
-    def _return_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
-        # The last that was seen of the journal.
-        marked, status = own.registered("approve_mark") or {}, last_reading(own.task_vars) or {}
-        return {"fence": order["restore_fence"], "seen": marked.get("journal") or status.get("journal") or {}}

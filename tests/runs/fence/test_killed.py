@@ -79,14 +79,13 @@ def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
         }
     }
     clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
-    role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
-    role["vars"] = {"drain_run_id": "r1", "drain_fence": {**clock, "events": ["A1"]}}
+    drain = {"maintenance.azure._drain": {"do": "drain", "run_id": "r1", "fence": {**clock, "events": ["A1"]}}}
     book = [
         {
             "hosts": "web",
             "gather_facts": False,
             "vars": {"drain_steps": steps},
-            "tasks": [{**read, "register": "maintenance_status"}, role],
+            "tasks": [{**read, "register": "maintenance_status"}, drain],
         }
     ]
     (tmp_path / "book.json").write_text(json.dumps(book))

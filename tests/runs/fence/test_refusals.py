@@ -39,7 +39,7 @@ def drain(name="Drain", run_id="r1", **fence):
     return {
         "name": name,
         "maintenance.azure._drain": {
-            "direction": "drain",
+            "do": "drain",
             "journal": "{{ drain_journal }}",
             "run_id": run_id,
             "events": "{{ maintenance_status.events }}",
@@ -51,16 +51,12 @@ def drain(name="Drain", run_id="r1", **fence):
     }
 
 
-def journal(name, state, run_id="r1", **more):
+def journal(name, state="read", run_id="r1", **more):
+    """Also what the roles write, which the module drain_journal does not."""
+    request = {"path": "{{ drain_journal }}", "state": state, "run_id": run_id, **more}
     return {
         "name": name,
-        "maintenance.azure.drain_journal": {
-            "path": "{{ drain_journal }}",
-            "state": state,
-            "run_id": run_id,
-            "endpoint": "{{ maintenance_endpoint }}",
-            **more,
-        },
+        "maintenance.azure._host_command": {"name": "journal", "request": request},
         "ignore_errors": True,
     }
 
@@ -77,9 +73,6 @@ def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
 
 
 def test_owner_and_worked_on(fleet, tmp_path):
-    def look(name="Look"):
-        return journal(name, "read")
-
     began = play(tmp_path, fleet.inventory(), READ, drain("First"), drain("Not read again", "r2"), hosts="web")
     assert began.of("First")["state"] == "drained"
     assert began.of("Not read again")["refused"] == "owner"
@@ -91,9 +84,9 @@ def test_owner_and_worked_on(fleet, tmp_path):
         drain("Second, at once", "r2"),
         journal("Take over", "take_over", "r2", fence={"owner": "r1"}),
         journal("By the wrong owner", "take_over", "r2", fence={"owner": "r0"}),
-        look(),
+        journal("Look"),
         drain("First goes on"),
-        look("Later"),
+        journal("Later"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web")
     refused = {name: run.of(name)["refused"] for name in ("Second, at once", "Take over", "By the wrong owner")}
@@ -121,9 +114,11 @@ def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     assert run.of("Drain", "web")["state"] == "drained"
 
 
-def role(name, fence):
-    variables = {f"{name}_run_id": "r1", f"{name}_fence": fence}
-    return {"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, "vars": variables}
+def by_role(do, fence, **more):
+    """What the role does, with a fence, and by the role itself what takes tasks."""
+    first = {"name": do, "maintenance.azure._drain": {"do": do, "run_id": "r1", "fence": fence}, **more}
+    rest = {"name": f"maintenance.azure.{do}", "tasks_from": "by_tasks"}
+    return [{**first, "register": f"{do}_result"}, {"ansible.builtin.include_role": rest}]
 
 
 def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_path):
@@ -149,10 +144,10 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
     clock = {name: FENCE[name] for name in ("boot_id", "seconds")}
     tasks = [
         READ,
-        role("drain", {**clock, "events": ["A1"]}),
-        journal("Drained", "read"),
-        role("restore", {"owner": "r1"}),
-        journal("After", "read"),
+        *by_role("drain", {**clock, "events": ["A1"]}),
+        journal("Drained"),
+        *by_role("restore", {"owner": "r1"}),
+        journal("After"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web", vars=variables)
     assert run.code == 0, run.output
@@ -170,7 +165,6 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
 
 
 STEPS_OF_APPROVING = [{"command": {"drain": ["true"], "restore": ["true"]}}]
-ROLE = "maintenance.azure.approve : "
 MARKS = [{"event": "A1", "hosts": ["web", "db"], "at": 5.0}]
 
 
@@ -181,34 +175,26 @@ def read(name, **more):
 
 FIRST = read("First")
 AGAIN = read("Again", this_host="{{ maintenance_status.this_host }}")
-DRAIN = {
-    "name": "Drain",
-    "ansible.builtin.include_role": {"name": "maintenance.azure.drain"},
-    "vars": {"drain_run_id": "r1", "drain_fence": FENCE},
-}
-RESTORE = {
-    "name": "Restore",
-    "ansible.builtin.include_role": {"name": "maintenance.azure.restore"},
-    "vars": {"restore_run_id": "r1", "restore_fence": {"owner": "r1"}},
-}
+DRAIN = {**drain(), "vars": {"drain_steps": STEPS_OF_APPROVING}}
+RESTORE = by_role("restore", {"owner": "r1"})[0]
 
 
-def approve(ids=("A1",), undrained=(), **more):
-    return {
-        "name": "Approve all",
-        "ansible.builtin.include_role": {"name": "maintenance.azure.approve"},
-        "vars": {
-            "approve_ids": list(ids),
-            "approve_undrained_ids": list(undrained),
-            "approve_marks": MARKS,
-            "approve_drained": ["web", "db"],
-            "approve_run_id": "r1",
-            "approve_journal": "{{ drain_journal }}",
-            "approve_fence": {**FENCE, "scheduled": True},
-            "approve_wait_timeout": 60,
-            **more,
-        },
+def approve(ids=("A1",), undrained=(), wait=("A1",), **fence):
+    order = {
+        "ids": list(ids),
+        "undrained_ids": list(undrained),
+        "wait_ids": list(wait),
+        "drained": ["web", "db"],
+        "marks": MARKS,
+        "fence": {**FENCE, "scheduled": True, **fence},
+        "run_id": "r1",
     }
+    registered = {"mark": "approve_mark", "send": "__approve_sent", "wait": "approve_result"}
+    variables = {"approve_journal": "{{ drain_journal }}", "approve_wait_timeout": 60}
+    return [
+        {"name": do, "maintenance.azure._approve": {"do": do, "order": order}, "register": name, "vars": variables}
+        for do, name in registered.items()
+    ]
 
 
 def run_all(fleet, *tasks, **more):
@@ -221,11 +207,11 @@ def posts(fleet):
 
 def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
     look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
-    tasks = [FIRST, AGAIN, DRAIN, AGAIN, approve(approve_wait_ids=[]), look, RESTORE, {**AGAIN, "name": "Last"}]
+    tasks = [FIRST, AGAIN, DRAIN, AGAIN, *approve(wait=()), look, RESTORE, {**AGAIN, "name": "Last"}]
     run = run_all(fleet, *tasks)
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
-    assert run.of(ROLE + "Approve the event", "web")["results"][0]["leaders"] == {"A1": "web"}
+    assert run.of("send", "web")["results"][0]["leaders"] == {"A1": "web"}
     assert fleet.requests("web") == ["GET"] * 6 + ["POST", "GET"]
     assert fleet.requests("db") == ["GET"] * 7
     for host in ("web", "db"):
@@ -241,7 +227,7 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
         place.mkdir()
     folder = f"{fleet.folder}/watch-{{{{ inventory_hostname }}}}"
     away = {"name": "Away", "ansible.builtin.command": {"argv": ["mv", f"{folder}/run.json", f"{folder}/drained.json"]}}
-    tasks = [FIRST, DRAIN, away, AGAIN, approve(approve_wait_ids=[])]
+    tasks = [FIRST, DRAIN, away, AGAIN, *approve(wait=())]
     steps = {"drain_steps": STEPS_OF_APPROVING, "watch_status_file": f"{folder}/status.json"}
     run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps)
     assert run.code == 0, run.output
@@ -253,25 +239,21 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
 
 def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
     """Another run is at work on db."""
-    other = {
-        "name": "Other",
-        "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}", "state": "take_over", "run_id": "r2"},
-        "when": "inventory_hostname == 'db'",
-    }
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(), ignore_errors=True)
-    assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
+    other = {**journal("Other", "take_over", "r2"), "when": "inventory_hostname == 'db'"}
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, *approve(), ignore_errors=True)
+    assert run.of("mark", "db")["refused"] == "owner"
     assert posts(fleet) == []
-    sent = run.of(ROLE + "Approve the event", "web")["results"][0]
+    sent = run.of("send", "web")["results"][0]
     assert "could not be written into the journal of db" in sent["refused"][0]["reason"]
     # web has marked itself before it knew.
     assert fleet.journal("web")["marks"] == []
-    outcome = run.of(ROLE + "Wait until the event is over", "web")
+    outcome = run.of("wait", "web")
     assert (outcome["over"], outcome["unsent"]) == (False, ["A1"])
 
 
 @pytest.mark.rest
 def test_an_event_that_needs_no_drain_is_marked_too(fleet):
-    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",), approve_wait_ids=[]))
+    run = run_all(fleet, FIRST, *approve(ids=(), undrained=("A1",), wait=()))
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
     for host in ("web", "db"):
@@ -279,9 +261,9 @@ def test_an_event_that_needs_no_drain_is_marked_too(fleet):
 
 
 def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
-    old = {**FENCE, "seconds": "{{ maintenance_status.host_clock.seconds - 41 }}", "scheduled": True}
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(approve_fence=old), ignore_errors=True)
-    assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
+    old = "{{ maintenance_status.host_clock.seconds - 41 }}"
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, *approve(seconds=old), ignore_errors=True)
+    assert run.of("mark", "web")["refused"] == "age"
     assert posts(fleet) == []
     assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
 
@@ -295,9 +277,13 @@ def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
     JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
     at_work = AtWork(path)
     at_work.say("r1", 1)
-    options = {"event_ids": ["A1"], "endpoint": "{{ maintenance_endpoint }}", "wait_timeout": 3, "run_id": "r1"}
-    options["journal"] = "~/journal.json" if place == "home" else "{{ drain_journal }}"
-    wait = {"name": "Wait", "maintenance.azure.scheduled_event_wait": options, "ignore_errors": True}
+    order = {"ids": [], "undrained_ids": [], "wait_ids": ["A1"], "drained": [], "marks": [], "run_id": "r1"}
+    variables = {
+        "approve_journal": "~/journal.json" if place == "home" else "{{ drain_journal }}",
+        "approve_wait_timeout": 3,
+    }
+    order["fence"] = {"owner": "r1"}
+    wait = {"maintenance.azure._approve": {"do": "wait", "order": order}, "vars": variables, "ignore_errors": True}
     said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
     assert Path(at_work.path).stat().st_mtime_ns > said

@@ -277,8 +277,6 @@ def test_the_module_by_itself(tmp_path):
         ({"do": "take", "run_id": "a", "path": "run.lock"}, "path must be an absolute path"),
         ({"do": "take", "run_id": "a", "seconds": 0}, "seconds must be 1 or more"),
         ({"do": "give", "run_id": "a"}, "do must be one of"),
-        ({"do": "release", "run_id": "a", "path": path, "notes": [note()]}, "with take and renew only"),
-        ({"do": "take", "run_id": "a", "path": path, "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
         ({"run_id": "a"}, "do"),
     ]
     good = [{"do": "take", "run_id": "a", "path": path}, {"do": "read", "path": path}]
@@ -297,9 +295,17 @@ def test_the_module_by_itself(tmp_path):
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     """Also where the host can't be reached: a batch of the run may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")
-    task = {"name": "Nothing", MODULE: {"do": "nothing", "path": str(paths(tmp_path)["web-1"])}}
-    done = play(tmp_path, hosts, task)
-    assert done.code == 0, done.output
-    assert done.of("Nothing", "web-1")["outcome"] == "ok"
-    assert not any("held" in done.of("Nothing", host) for host in LOCK_HOSTS)
+    nothing = {"do": "ask", "what": "nothing"}
+    cases = [
+        ({"do": "ask", "what": "release", "run_id": "a", "notes": [note()]}, "with take and renew only"),
+        ({"do": "ask", "what": "take", "run_id": "a", "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
+        ({"do": "verdict", "what": "take"}, "Unsupported parameters"),
+        ({"what": "take"}, "missing required arguments: do"),
+    ]
+    options = [nothing, *(case for case, _part in cases)]
+    done = play_each(tmp_path, hosts, "maintenance.azure._lease", options, module_defaults={})
+    assert done.of(str(nothing), "web-1")["outcome"] == "ok"
+    assert not any("held" in done.of(str(nothing), host) for host in LOCK_HOSTS)
     assert holders(tmp_path) == dict.fromkeys(LOCK_HOSTS)
+    for case, part in cases:
+        assert part in done.of(str(case), "web-1")["msg"]
