@@ -205,17 +205,8 @@ from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 
 from ..plugin_utils._common.ansible import BadQuery, compile_query, guard
-from ..plugin_utils._inventory.matching import (
-    Failure,
-    InventoryHost,
-    Overlay,
-    OverlaySettings,
-    from_cache,
-    is_asked_from_within,
-    normal_endpoint,
-    questions,
-    to_cache,
-)
+from ..plugin_utils._inventory import matching
+from ..plugin_utils._inventory.matching import InventoryHost
 from ..plugin_utils._inventory.overlay import HostVariables, make_overlay
 from ..plugin_utils._inventory.sources import EndpointReader, ReadingOrFailure, read_facts, read_files
 
@@ -232,7 +223,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         query = self._checked_options()
         hosts = self._hosts()
         readings, failures = self._read(hosts, path, cache)
-        settings = OverlaySettings(
+        settings = matching.OverlaySettings(
             now=time.time(),
             prefix=self.get_option("group_prefix"),
             max_age=self.get_option("max_age"),
@@ -278,7 +269,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         covers: str = self.get_option("covers")
         if covers != "auto":
             return covers == "all"
-        return self.get_option("source") == "imds" and not any(map(is_asked_from_within, self.get_option("endpoints")))
+        return self.get_option("source") == "imds" and not any(
+            map(matching.is_asked_from_within, self.get_option("endpoints"))
+        )
 
     # -- what is there already
 
@@ -342,7 +335,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             store = self._fact_store()
         except AnsibleError as error:
-            return [], [Failure("fact cache", str(error), tuple(names))]
+            return [], [matching.Failure("fact cache", str(error), tuple(names))]
 
         def facts_of(host: str) -> t.Any:
             try:
@@ -361,11 +354,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         # Outside Azure nobody answers at the default address, and that takes its time to find out.
         wanted = self._endpoints_given or not any(host.endpoint for host in hosts)
         endpoints = self.get_option("endpoints") if wanted else []
-        asked = questions(hosts, [normal_endpoint(endpoint) for endpoint in endpoints])
+        asked = matching.questions(hosts, [matching.normal_endpoint(endpoint) for endpoint in endpoints])
         if REQUESTS_ERROR:
             text = f"source: imds needs the Python package requests: pip install requests ({REQUESTS_ERROR})"
             carriers = tuple(host.name for host in hosts if host.endpoint)
-            return [], [Failure("requests", text, carriers, listed=True)]
+            return [], [matching.Failure("requests", text, carriers, listed=True)]
         key = self.get_cache_key(path)
         kept = self._kept(key) if cache and self.get_option("cache") else {}
         now, lifetime = time.time(), self.get_option("cache_timeout")
@@ -373,11 +366,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             RequestsTransport,
             self.get_option("api_version"),
             self.get_option("timeout"),
-            known=lambda endpoint, identity: from_cache(endpoint, kept.get(endpoint), identity, now, lifetime),
+            known=lambda endpoint, identity: matching.from_cache(endpoint, kept.get(endpoint), identity, now, lifetime),
         )
         result = reader.read(asked, self.get_option("workers"))
         if self.get_option("cache") and reader.fresh:
-            fresh = {endpoint: to_cache(*answer) for endpoint, answer in reader.fresh.items()}
+            fresh = {endpoint: matching.to_cache(*answer) for endpoint, answer in reader.fresh.items()}
             # Set only when there is news: Ansible writes what was set, and a written cache is a young one.
             self._cache[key] = {**kept, **fresh}
         for warning in reader.warnings:
@@ -394,7 +387,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     # -- doing
 
-    def _tell(self, overlay: Overlay) -> None:
+    def _tell(self, overlay: matching.Overlay) -> None:
         if overlay.problems and self.get_option("on_error") == "fail":
             # An exception would make Ansible warn and go on without this source: no host would be pending or unread.
             self.display.error(f"on_error is fail, and not everything could be read. {' '.join(overlay.problems)}")
@@ -404,7 +397,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         for detail in overlay.details:
             self.display.v(detail)
 
-    def _lay_over(self, overlay: Overlay) -> None:
+    def _lay_over(self, overlay: matching.Overlay) -> None:
         for name in overlay.created:
             self.inventory.add_host(name)
         hosts = self.inventory.hosts

@@ -38,14 +38,14 @@ CURL_LOOP = 'while true; do curl -sf -H Metadata:true "$1" >/dev/null; sleep 1; 
 WITHOUT_PAUSES = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import ReflexStarter
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.protocol import read_settings
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Watch
 settings = read_settings(sys.argv[2])
-reader = Reader([SocketTransport(settings["endpoint"], keep=True)], settings["api_version"], "a")
+reader = Reader([HttpTransport(settings["endpoint"], keep=True)], settings["api_version"], "a")
 watch = Watch(settings, reader, Notices(dict(settings, notify=[]), sys.argv[2], ""), ReflexStarter(settings, ""))
 for number in range(int(sys.argv[3])):
     watch.look()

@@ -17,6 +17,8 @@ FLEET = {
         "roles": {"kind": "cloud_service"},
         "family": {"kind": "standalone"},
         "gpu": {"kind": "scale_set", "own_events_only": True},
+        "flex": {"kind": "flexible_scale_set"},
+        "lone": {"kind": "flexible_scale_set", "own_events_only": True},
     },
     "vms": [
         {"name": "web-0", "group": "web", "zone": "1"}, {"name": "web-1", "group": "web", "zone": "2"},
@@ -24,6 +26,8 @@ FLEET = {
         {"name": "pool_2", "group": "pool-2"}, {"name": "FrontEnd_IN_0", "group": "roles"},
         {"name": "BackEnd_IN_0", "group": "roles"}, {"name": "family-0", "group": "family"},
         {"name": "family-1", "group": "family"}, {"name": "gpu_0", "group": "gpu"}, {"name": "gpu_1", "group": "gpu"},
+        {"name": "flex_1a2b3c4d", "group": "flex"}, {"name": "flex_5e6f7a8b", "group": "flex"},
+        {"name": "lone_1a2b3c4d", "group": "lone"}, {"name": "lone_5e6f7a8b", "group": "lone"},
         {"name": "alone"}, {"name": "zonal", "zone": "1"},
     ],
 }  # fmt: skip
@@ -113,6 +117,14 @@ def test_the_incarnation_in_an_approval_is_not_looked_at_inferred(simulator, eve
     assert (answer.status, status_of(simulator, event_id)) == (200, "Started")
 
 
+def test_an_advisory_is_not_approved_and_who_tries_is_noted_inferred(simulator):
+    """What the service answers is not known, as nobody may send it."""
+    advisory = simulator.add_event(scenario="spot_advisory", resources=["web-0"])["id"]
+    assert simulator.approve("web-0", advisory.lower()).status == 200
+    assert (status_of(simulator, advisory), simulator.event(advisory)["approved"]) == ("Advisory", False)
+    assert simulator.violations() == [f"approves the advisory {advisory.lower()}"]
+
+
 # Delivery groups.
 
 
@@ -126,6 +138,10 @@ def test_the_incarnation_in_an_approval_is_not_looked_at_inferred(simulator, eve
         pytest.param("alone", {"alone"}, id="a standalone VM alone, documented"),
         pytest.param("zonal", {"zonal"}, id="a zonal VM alone, documented"),
         pytest.param("family-0", {"family-0"}, id="each VM of a group of lone VMs alone, documented"),
+        pytest.param(
+            "flex_1a2b3c4d", {"flex_1a2b3c4d", "flex_5e6f7a8b"}, id="all VMs of a Flexible scale set, inferred"
+        ),
+        pytest.param("lone_1a2b3c4d", {"lone_1a2b3c4d"}, id="or each of them alone where that is set, inferred"),
         pytest.param("gpu_0", {"gpu_0"}, id="a GPU VM in a scale set with one fault domain alone, documented"),
     ],
 )

@@ -101,6 +101,9 @@ def test_settings_of_the_command_line_win_over_those_of_the_fleet_file_and_these
         "off_after_seconds": 0,
         "requests_per_second": 9,
         "unknown_event_status": 404,
+        "unknown_version_status": 404,
+        "platform_reboot_seconds": 11,
+        "domain_pause_seconds": 12,
     }
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in wanted.items()]
     wanted.update(impact=False, api_versions=["2017-03-01", "2020-07-01"], events_after_seconds=8)

@@ -13,13 +13,16 @@ NEWEST = "2025-04-07"
 FLEET = {
     "groups": {
         "pool": {"kind": "scale_set", "location": "northeurope"},
-        "flex": {"kind": "scale_set", "resource_group": "rg-flex"},
+        "flex": {"kind": "flexible_scale_set", "resource_group": "rg-flex"},
+        "spread": {"kind": "flexible_scale_set", "fault_domains": 3},
     },
     "vms": [
         {"name": "alone", "tags": {"team": "ops", "app": "x"}},
         {"name": "zonal", "zone": 2},
         {"name": "pool_18", "group": "pool"},
         {"name": "flex_1a2b3c4d", "group": "flex"},
+        {"name": "by-hand", "group": "flex", "zone": 3},
+        *({"name": f"spread_{n}", "group": "spread"} for n in range(4)),
     ],
 }
 GUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -98,7 +101,84 @@ def test_the_host_of_a_vm_of_a_uniform_scale_set_is_named_in_base_36_observed(fl
     assert compute(fleet, "pool_18")["osProfile"]["computerName"] == "pool00000i"
 
 
-def test_a_vm_of_a_flexible_scale_set_names_the_scale_set_by_id_documented(fleet):
-    about = compute(fleet, "flex_1a2b3c4d")
-    assert about["resourceId"].endswith("/rg-flex/providers/Microsoft.Compute/virtualMachines/flex_1a2b3c4d")
-    assert about["virtualMachineScaleSet"]["id"].endswith("/virtualMachineScaleSets/flex")
+@pytest.mark.parametrize("name", ["flex_1a2b3c4d", "by-hand"])
+def test_a_vm_of_a_flexible_scale_set_is_a_vm_of_its_own_that_names_the_scale_set_documented(fleet, name):
+    """Whatever it is called: one that was attached by hand keeps its name."""
+    about = compute(fleet, name)
+    assert (about["name"], about["vmScaleSetName"]) == (name, "flex")
+    assert about["resourceId"].endswith(f"/rg-flex/providers/Microsoft.Compute/virtualMachines/{name}")
+    assert about["virtualMachineScaleSet"]["id"].endswith(
+        "/rg-flex/providers/Microsoft.Compute/virtualMachineScaleSets/flex"
+    )
+
+
+def test_placement_groups_do_not_apply_to_flexible_scale_sets_documented(fleet):
+    assert compute(fleet, "flex_1a2b3c4d")["placementGroupId"] == ""
+
+
+def test_the_host_of_a_vm_of_a_flexible_scale_set_has_another_six_characters_documented(fleet):
+    assert re.fullmatch(r"flex[0-9a-f]{6}", compute(fleet, "flex_1a2b3c4d")["osProfile"]["computerName"])
+
+
+def test_a_flexible_scale_set_shows_one_fault_domain_unless_it_was_given_several_documented(fleet):
+    shown = [compute(fleet, vm)["platformFaultDomain"] for vm in ("flex_1a2b3c4d", *(f"spread_{n}" for n in range(4)))]
+    assert shown == ["0", "0", "1", "2", "0"]
+
+
+def test_every_vm_of_a_flexible_scale_set_is_in_update_domain_0_or_none_inferred(fleet):
+    """It has no update domains; what is shown instead is in no public capture."""
+    shown = [compute(fleet, vm)["platformUpdateDomain"] for vm in ("flex_1a2b3c4d", "spread_1", "by-hand")]
+    assert shown == ["0", "0", ""]
+
+
+# Names, as they come: nothing is trimmed, folded or repaired on the way.
+
+ODD_NAMES = [
+    "Web-0",
+    "w\u0435b-0",
+    "\uff57eb-0",
+    "web-0.",
+    "web-0 ",
+    " web-0",
+    "_web-0",
+    "web_0",
+    "web-00",
+    "\u212aweb",
+    "kweb",
+]
+
+
+def test_a_name_is_shown_and_delivered_as_it_is_inferred(start):
+    """Other case, look-alikes, dots and blanks at the end: Azure allows few of them, and a host may say any."""
+    vms = [{"name": name, "key": str(n), "group": "web"} for n, name in enumerate(ODD_NAMES)]
+    simulator = start({"vms": vms, "groups": {"web": {}}})
+    assert [compute(simulator, vm["key"])["name"] for vm in vms] == ODD_NAMES
+    assert instance(simulator, "1", "/compute/name", text=True).body.decode() == ODD_NAMES[1]
+    simulator.add_event(type="Reboot", resources=[vm["key"] for vm in vms])
+    for version, shown in (("2017-03-01", ["_" + name for name in ODD_NAMES]), ("2017-08-01", ODD_NAMES)):
+        assert [event["Resources"] for event in simulator.document("0", version)["Events"]] == [shown]
+
+
+def test_an_event_may_name_a_vm_in_another_case_observed(start):
+    simulator = start({"vms": [{"name": "web-0"}]}, impact=True)
+    event = simulator.add_event(type="Preempt", resources=["WEB-0"])["id"]
+    assert [event["Resources"] for event in simulator.document("web-0")["Events"]] == [["WEB-0"]]
+    simulator.approve("web-0", event)
+    assert [vm["impact"] for vm in simulator.state()["vms"]] == ["gone"]
+
+
+def test_equal_names_in_two_resource_groups_are_two_vms_documented(start):
+    vms = [{"name": "db", "key": f"db in {g}", "group": g, "resource_group": g} for g in ("one", "two")]
+    simulator = start({"vms": vms})
+    one, two = (compute(simulator, vm["key"]) for vm in vms)
+    assert one["name"] == two["name"]
+    assert all(one[field] != two[field] for field in ("resourceId", "vmId", "resourceGroupName"))
+    simulator.add_event(type="Reboot", resources=["db in two"])
+    assert [len(simulator.document(vm["key"])["Events"]) for vm in vms] == [0, 1]
+
+
+def test_the_index_of_a_uniform_scale_set_is_decimal_in_the_name_and_a_whole_word_inferred(start):
+    simulator = start({"groups": FLEET["groups"], "vms": [{"name": f"pool_{n}", "group": "pool"} for n in (1, 12, 36)]})
+    shown = [compute(simulator, f"pool_{n}") for n in (1, 12, 36)]
+    assert [one["resourceId"].rpartition("/")[2] for one in shown] == ["1", "12", "36"]
+    assert [one["osProfile"]["computerName"] for one in shown] == ["pool000001", "pool00000c", "pool000010"]

@@ -133,6 +133,107 @@ def test_an_unknown_type_is_sent_as_it_is_inferred(simulator):
     assert only(simulator)["EventType"] == "Reimage"
 
 
+# Advisories.
+
+ADVISED = {"scenario": "spot_advisory", "resources": ["web-0"]}
+
+
+def advised(simulator):
+    return [(e["EventType"], e["EventStatus"]) for e in simulator.document("web-0", "2024-07-09")["Events"]]
+
+
+def test_an_advisory_may_come_to_nothing_observed(simulator):
+    """Its date is no deadline: it never starts, and goes as it has come."""
+    event = simulator.add_event(**ADVISED, notice=30)["id"]
+    simulator.advance(31)
+    assert advised(simulator) == [("SpotRebalanceRecommendation", "Advisory")]
+    simulator.advance(600)
+    assert (advised(simulator), simulator.event(event)["status"]) == ([], "Finished")
+    assert [change["change"] for change in simulator.changes()] == ["created", "finished"]
+
+
+def test_a_preempt_may_follow_an_advisory_under_an_id_of_its_own_observed(simulator):
+    simulator.add_event(**ADVISED, dwell=40)
+    simulator.add_event(scenario="spot_eviction", resources=["web-0"], after=35)
+    simulator.advance(36)
+    assert advised(simulator) == [("SpotRebalanceRecommendation", "Advisory"), ("Preempt", "Scheduled")]
+    simulator.advance(30)
+    assert advised(simulator) == [("Preempt", "Started")]
+
+
+@pytest.mark.parametrize(("form", "shown"), [("empty", ""), ("rfc1123", "GMT"), ("missing", "none")])
+def test_the_date_of_an_advisory_may_be_empty_observed(simulator, form, shown):
+    simulator.add_event(**ADVISED, not_before_format=form)
+    (event,) = simulator.document("web-0", "2024-07-09")["Events"]
+    assert event.get("NotBefore", "none")[-len(shown) or None :] == shown
+
+
+# The times of a platform reboot, and maintenance of a whole group.
+
+
+def test_a_platform_reboot_takes_25_minutes_and_is_removed_ten_later_documented(start):
+    simulator = start({"vms": [{"name": "web-0"}]}, profile="azure", first_call_seconds=0, events_after_seconds=0)
+    event = add(simulator)
+    simulator.approve("web-0", event)
+    for seconds, impact, shown in ((1490, "down", "Started"), (20, None, "Started"), (600, None, "Finished")):
+        simulator.advance(seconds)
+        assert [vm["impact"] for vm in simulator.state()["vms"]] == [impact]
+        assert simulator.event(event)["status"] == shown
+
+
+def test_a_reboot_by_a_user_is_over_after_ten_minutes_observed(start):
+    simulator = start({"vms": [{"name": "web-0"}]}, profile="azure")
+    assert simulator.add_event(scenario="user_reboot", resources=["web-0"])["dwell"] == 600
+
+
+SETS = {
+    "groups": {
+        "flex": {"kind": "flexible_scale_set", "fault_domains": 3},
+        "wide": {"kind": "flexible_scale_set"},
+        "pool": {"kind": "scale_set"},
+        "web": {"kind": "availability_set"},
+    },
+    "vms": [{"name": f"{group}_{n}", "group": group} for group in ("flex", "wide", "pool", "web") for n in range(6)],
+}
+
+
+def domains(group, *numbers):
+    return [[f"{group}_{n}" for n in domain] for domain in numbers]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "expected"),
+    [
+        pytest.param("flex", "Reboot", [(0, 3), (1, 4), (2, 5)], id="fault domains of a Flexible set, documented"),
+        pytest.param("flex", "Freeze", [(0, 3), (1, 4), (2, 5)], id="also without a reboot, documented"),
+        pytest.param("wide", "Reboot", [(n,) for n in range(6)], id="fault domains that are not shown, inferred"),
+        pytest.param(
+            "pool", "Reboot", [(0, 5), (1,), (2,), (3,), (4,)], id="update domains of a Uniform set, documented"
+        ),
+        pytest.param("web", "Reboot", [(0, 5), (1,), (2,), (3,), (4,)], id="those of an availability set, documented"),
+        pytest.param("web", "Freeze", [(0, 2, 4), (1, 3, 5)], id="fault domains without a reboot, documented"),
+    ],
+)
+def test_maintenance_goes_by(start, group, kind, expected):
+    assert start(SETS).maintain(group=group, type=kind) == domains(group, *expected)
+
+
+def test_azure_waits_at_least_30_minutes_between_two_domains_documented(start):
+    """That they are counted from the end of the last event is inferred."""
+    simulator = start(SETS, domain_pause_seconds=1800)
+    simulator.maintain(group="flex", type="Freeze", dwell=60, after=10)
+    names = []
+    for seconds in (11, 960, 1790, 11):
+        simulator.advance(seconds)
+        names.append(sorted(name for event in listed(simulator, "flex_0") for name in event["Resources"]))
+    assert names == [["flex_0", "flex_3"], [], [], ["flex_1", "flex_4"]]
+    for event in listed(simulator, "flex_0"):
+        simulator.cancel(event["EventId"])
+    simulator.advance(1800)
+    assert [event["Resources"] for event in listed(simulator, "flex_0")] == [["flex_2"], ["flex_5"]]
+    assert incarnation(simulator, "pool_0") == 1
+
+
 # DocumentIncarnation.
 
 

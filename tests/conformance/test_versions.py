@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules for requests, and what each of the seven api-versions of scheduled events shows."""
+"""The rules for requests, and what each of the eight api-versions of scheduled events shows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ EVENTS = f"{EVENTS_PATH}?api-version=2020-07-01"
 INSTANCE = "/metadata/instance?api-version=2021-02-01"
 PATHS = [EVENTS, INSTANCE, "/metadata/versions"]
 VERSIONS = ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01"]
+ADVISORIES = "2024-07-09"
+VERSIONS += [ADVISORIES]
 FIRST_FIELDS = {"EventId", "EventStatus", "EventType", "ResourceType", "Resources", "NotBefore"}
 LATER_FIELDS = {"2019-04-01": "Description", "2019-08-01": "EventSource", "2020-07-01": "DurationInSeconds"}
 FLEET = {
@@ -21,6 +23,8 @@ FLEET = {
         {"id": "FREEZE", "type": "Freeze", "resources": ["web-0"]},
         {"id": "PREEMPT", "type": "Preempt", "resources": ["web-0"], "notice": 90000},
         {"id": "TERMINATE", "type": "Terminate", "resources": ["web-0"]},
+        {"id": "ADVISORY", "type": "SpotRebalanceRecommendation", "resources": ["web-0"]},
+        {"id": "OTHER", "type": "Redeploy", "status": "Advisory", "resources": ["web-0"]},
         {"id": "ROLE", "type": "Reboot", "resources": ["FrontEnd_IN_0"]},
     ],
 }
@@ -105,6 +109,17 @@ def test_every_version_has_exactly_its_fields_and_types_documented(fleet, versio
     assert ("TERMINATE" in events) == (version >= "2019-01-01")
 
 
+def test_2024_07_09_adds_advisories_and_nothing_else_observed(fleet):
+    """In use by the nodes of AKS and OpenShift, and in none of Microsoft's pages."""
+    older, newer = (listed(fleet, version) for version in ("2020-07-01", ADVISORIES))
+    assert set(newer) - set(older) == {"ADVISORY", "OTHER"}
+    assert (newer["ADVISORY"]["EventType"], newer["ADVISORY"]["EventStatus"]) == (
+        "SpotRebalanceRecommendation",
+        "Advisory",
+    )
+    assert set(newer["ADVISORY"]) == set(older["FREEZE"])
+
+
 def test_numbers_are_json_integers_and_names_a_list_of_texts_observed(fleet):
     document = fleet.document("web-0")
     event = document["Events"][0]
@@ -116,7 +131,7 @@ def test_numbers_are_json_integers_and_names_a_list_of_texts_observed(fleet):
 
 def test_names_carry_an_underscore_in_2017_03_01_only_documented(fleet):
     names = [listed(fleet, version)["FREEZE"]["Resources"] for version in VERSIONS]
-    assert names == [["_web-0"]] + [["web-0"]] * 6
+    assert names == [["_web-0"]] + [["web-0"]] * 7
 
 
 def test_names_of_cloud_service_roles_carry_no_underscore_inferred(fleet):
@@ -125,7 +140,7 @@ def test_names_of_cloud_service_roles_carry_no_underscore_inferred(fleet):
 
 
 def test_the_metadata_header_is_enforced_from_2017_08_01_documented(fleet):
-    assert [fleet.read("web-0", version, headers={}).status for version in VERSIONS] == [200] + [400] * 6
+    assert [fleet.read("web-0", version, headers={}).status for version in VERSIONS] == [200] + [400] * 7
 
 
 def test_reading_with_one_version_and_approving_with_another_works_observed(simulator):
@@ -148,3 +163,11 @@ def test_the_versions_that_are_answered_can_be_limited_observed(start):
     statuses = [simulator.read("web-0", version).status for version in ("2017-08-01", "2017-11-01")]
     assert statuses == [200, 400]
     assert simulator.ask("web-0", INSTANCE).status == 200
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_service_without_2024_07_09_answers_400_or_404_observed(start, status):
+    """404 from the services that OpenShift met, 400 from those of 2020; a missing version is 400 everywhere."""
+    simulator = start(api_versions=VERSIONS[:-1], unknown_version_status=status)
+    assert [simulator.read("web-0", version).status for version in (ADVISORIES, "2020-07-01")] == [status, 200]
+    assert simulator.ask("web-0", EVENTS_PATH).status == 400

@@ -26,6 +26,11 @@ class Run:
     results: list[dict[str, Any]]
     seconds: float
 
+    def ended(self, code: int = 0) -> Run:
+        """Assert the exit code, and show the output where it is another one."""
+        assert self.code == code, self.output
+        return self
+
     def of(self, task: str, host: str | None = None) -> dict[str, Any]:
         """The last result of a task, on one host or on the only one that ran it."""
         found = [line for line in self.results if line["task"] == task and host in (None, line["host"])]

@@ -4,7 +4,7 @@
 """A host that lies: the real Python and the real curl run on it, and what they answer is rewritten on the way.
 
 It is what a host can do that was broken into. Every lie that was told is written down, so that a test can see that its
-lie was delivered before it says that nobody believed it.
+lie was delivered before it says that nobody trusted it.
 """
 
 from __future__ import annotations

@@ -117,6 +117,15 @@ class SimulatorControl:
     def clear_log(self) -> None:
         self.call("DELETE", "/log")
 
+    def maintain(self, **maintenance: Any) -> Any:
+        """Maintenance of a whole group; gives the names of the VMs of each domain."""
+        planned = self.call("POST", "/maintenance", maintenance)["domains"]
+        return [[name for event in events for name in event["resources"]] for events in planned]
+
+    def violations(self) -> list[str]:
+        """What clients did that none may do."""
+        return [text for line in self.log() for text in line["violations"]]
+
     def advance(self, seconds: float) -> Any:
         """Lets so many simulated seconds pass at once."""
         return self.call("POST", "/clock", {"advance": seconds})

@@ -23,10 +23,7 @@ def up() -> None:
     for place in MACHINES:
         run("ip", "netns", "add", place.namespace)
         _ip(place, "link set lo up")
-        _ip(
-            place,
-            f"link add eth0 address {place.mac} type veth peer name {place.name} netns {OUTSIDE.namespace}",
-        )
+        _ip(place, f"link add eth0 address {place.mac} type veth peer name {place.name} netns {OUTSIDE.namespace}")
         _ip(place, f"addr add {place.address}/24 dev eth0")
         _ip(place, "link set eth0 up")
         _ip(OUTSIDE, f"link set {place.name} master br0")

@@ -7,6 +7,7 @@ No other file knows Azure's field names, except the facts of the check. No I/O a
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import collections
 import json
 import re
 import time
@@ -196,19 +197,37 @@ def incarnation_of(text):
     return found if isinstance(found, int) else None
 
 
-# The api-version from which on the service shows a type at all; older ones hide the event.
-TYPE_SINCE = {
-    "Freeze": "2017-03-01",
-    "Reboot": "2017-03-01",
-    "Redeploy": "2017-03-01",
-    "Preempt": "2017-11-01",
-    "Terminate": "2019-01-01",
-}
+# `since`: older api-versions hide such events. `announced`: the status before it starts. `takes_down`: the VM stops, it
+# is not only paused. `takes_away`: the VM does not come back. `others_may_approve`: not only the VM that it names.
+# `blocks`: what has to wait for it. A Redeploy takes the disk, and the journal with it; Azure deletes no VM before all
+# deletions that it has announced are approved.
+EventType = collections.namedtuple("EventType", "name since announced takes_down takes_away others_may_approve blocks")
+NOTHING, SAME_VM, SAME_TYPE = "nothing", "other events of the VM", "other events of the type"
+_EVENT_TYPES = (
+    EventType("Freeze", "2017-03-01", "Scheduled", False, False, True, NOTHING),
+    EventType("Reboot", "2017-03-01", "Scheduled", True, False, True, NOTHING),
+    EventType("Redeploy", "2017-03-01", "Scheduled", True, False, True, SAME_VM),
+    EventType("Preempt", "2017-11-01", "Scheduled", True, True, True, NOTHING),
+    EventType("Terminate", "2019-01-01", "Scheduled", True, True, False, SAME_TYPE),
+)
+# A type that Azure adds one day is handled like a Reboot.
+_UNKNOWN_TYPE = EventType("", "", "Scheduled", True, False, True, NOTHING)
+EVENT_TYPES = {known.name: known for known in _EVENT_TYPES}
+STATUSES = tuple(sorted({"Started"}.union(known.announced for known in _EVENT_TYPES)))
+SOURCES = ("Platform", "User")
 SOURCE_SINCE = "2019-08-01"
-# The VM does not come back from these.
-TYPES_THAT_TAKE_AWAY = ("Preempt", "Terminate")
 
-_KNOWN_WORDS = {word.lower(): word for word in tuple(TYPE_SINCE) + ("Scheduled", "Started", "Platform", "User")}
+
+def event_type(name):
+    return EVENT_TYPES.get(str(name), _UNKNOWN_TYPE)
+
+
+def takes_away(event):
+    """Whether the VM does not come back from it."""
+    return event_type(event.get("type")).takes_away
+
+
+_KNOWN_WORDS = {word.lower(): word for word in tuple(EVENT_TYPES) + STATUSES + SOURCES}
 IDENTITY_FIELDS = {
     "vm_name": "name",
     "vm_id": "vmId",
@@ -414,7 +433,7 @@ def names_host(event, vm_name):
 
 def types_never_shown(api_version):
     """The types of events that are hidden from who asks for this version."""
-    return [kind for kind, since in TYPE_SINCE.items() if since > api_version]
+    return [known.name for known in _EVENT_TYPES if known.since > api_version]
 
 
 def approval_body(event_ids, api_version, incarnation):

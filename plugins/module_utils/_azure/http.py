@@ -1,15 +1,16 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP to the metadata service: its address, its errors, and two clients.
+"""HTTP from a host: addresses, errors, and the one client for the metadata service, webhooks and other web servers.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import collections
 import contextlib
+import os
+import re
 import socket
-import threading
 import time
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
@@ -18,10 +19,15 @@ DEFAULT_ENDPOINT = "http://169.254.169.254"
 def address_of(endpoint):
     """Host and port of an endpoint that was checked."""
     # By hand, as urllib.parse is as large as all else that a watcher keeps of ours.
-    host, colon, port = endpoint.partition("://")[2].rstrip("/").rpartition(":")
+    place = endpoint.partition("://")[2].rstrip("/").rpartition("@")[2]
+    host, colon, port = place.rpartition(":")
     if not colon or port.endswith("]"):
-        host, port = endpoint.partition("://")[2].rstrip("/"), "80"
-    return host.strip("[]"), int(port or 80)
+        host, port = place, ""
+    return host.strip("[]"), int(port or _usual_port(endpoint))
+
+
+def _usual_port(endpoint):
+    return 443 if endpoint.startswith("https:") else 80
 
 
 def check_endpoint(endpoint):
@@ -53,7 +59,7 @@ def check_endpoint(endpoint):
 
 
 # A transport belongs to one endpoint and has `send(method, target, body, headers, connect_seconds, seconds)`: one
-# request, no proxy, no redirect, a limit on the body, and a deadline that no server can extend.
+# request, no redirect, a limit on the body, and a deadline that no server can extend.
 
 LARGEST_BODY = 1024 * 1024
 
@@ -81,6 +87,10 @@ class NotAccepted(Exception):
     """No connection was made, so nothing was sent."""
 
 
+class _NotTrusted(NotAccepted):
+    """None of the CAs that were looked at vouches for the server."""
+
+
 class Broken(Exception):
     """The connection was made and ended without a whole answer: what was sent may have arrived."""
 
@@ -90,78 +100,12 @@ class TimedOut(Exception):
 
 
 class TooLarge(Exception):
-    """The answer's body is larger than any event document. `status` is that of the answer, where it is known."""
+    """The answer's body is larger than any event document. `body` is its beginning, `status` that of the answer."""
 
-    status = None
-
-
-class HttpTransport:
-    """One request, one connection."""
-
-    def __init__(self, endpoint):
-        self.endpoint = endpoint
-        self.host, self.port = address_of(endpoint)
-
-    def send(self, method, target, body, headers, connect_seconds, seconds):
-        # Where it is needed: it takes as long to import as all the rest of a host half.
-        import http.client
-
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=connect_seconds)
-        try:
-            self._connect(connection)
-            return self._exchange(connection, method, target, body, headers, seconds)
-        finally:
-            connection.close()
-
-    @staticmethod
-    def _connect(connection):
-        try:
-            connection.connect()
-        except (socket.gaierror, UnicodeError) as error:
-            raise NotResolved(str(error)) from None
-        except socket.timeout:
-            raise NotAccepted("no answer to the connection attempt") from None
-        except OSError as error:
-            raise NotAccepted(error.strerror or str(error)) from None
-
-    @staticmethod
-    def _exchange(connection, method, target, body, headers, seconds):
-        import http.client
-
-        # A socket's own time-out starts again with every byte; the watchdog's does not.
-        expired = threading.Event()
-        sock = connection.sock
-        sock.settimeout(seconds)
-
-        def expire():
-            expired.set()
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-        watchdog = threading.Timer(seconds, expire)
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            connection.request(method, target, body=body, headers=headers)
-            response = connection.getresponse()
-            content = response.read(LARGEST_BODY + 1)
-            if len(content) > LARGEST_BODY:
-                raise TooLarge()
-            if response.length:
-                raise Broken("the body ended early")
-            # The standard library takes headers that end early for all of them.
-            if expired.is_set():
-                raise TimedOut()
-            fields = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, fields, content, time.time())
-        except socket.timeout:
-            raise TimedOut() from None
-        except (OSError, http.client.HTTPException, Broken) as error:
-            if expired.is_set():
-                raise TimedOut() from None
-            raise Broken(str(error) or type(error).__name__) from None
-        finally:
-            watchdog.cancel()
+    def __init__(self, body=b"", status=None):
+        super(TooLarge, self).__init__()
+        self.body = body
+        self.status = status
 
 
 LARGEST_HEAD = 64 * 1024
@@ -174,17 +118,19 @@ class Stale(Broken):
     """A kept connection ended before a byte of the answer came: the service had closed it long ago."""
 
 
-class SocketTransport:
-    """`keep`: the connection is kept for the next request, where the service allows it.
+class HttpTransport:
+    """`keep`: the connection is kept for the next request, where the service allows it. `ca_file` and `validate_certs`
+    are for https, `proxy` is the URL of one.
 
     `meanwhile` is called about once a second while an answer is waited for, and is not to raise anything.
     """
 
-    USUAL_PORT = 80
-
-    def __init__(self, endpoint, keep=False):
+    def __init__(self, endpoint, keep=False, ca_file=None, validate_certs=True, proxy=None):
         self.endpoint = endpoint
         self.keep = keep
+        self.ca_file = ca_file
+        self.validate_certs = validate_certs
+        self.proxy = proxy
         self.host, self.port = address_of(endpoint)
         self.meanwhile = None
         self._kept = None
@@ -210,11 +156,31 @@ class SocketTransport:
     def _request(self, method, target, body, headers):
         if self.keep:
             headers = {name: value for name, value in headers.items() if name != "Connection"}
-        return request_bytes(self.host, self.port, method, target, body, headers, self.USUAL_PORT)
+        if self.proxy and not self._is_secure():
+            headers = dict(headers, **_login_of(self.proxy))
+            target = self.endpoint + target
+        return request_bytes(self.endpoint, method, target, body, headers)
+
+    def _is_secure(self):
+        return self.endpoint.startswith("https:")
 
     def _connected(self, connect_seconds):
+        if not self._is_secure():
+            return self._opened(connect_seconds)
+        folder = folder_by_hash() if self.validate_certs and not self.ca_file else None
+        if folder:
+            # The system's bundle takes 25 ms to read; in its folder OpenSSL looks for the one CA that is needed.
+            try:
+                return self._secured(connect_seconds, capath=folder)
+            except _NotTrusted:
+                # It may be in the bundle all the same.
+                pass
+        return self._secured(connect_seconds, cafile=self.ca_file)
+
+    def _opened(self, connect_seconds):
         try:
-            connection = socket.create_connection((self.host, self.port), connect_seconds)
+            address = address_of(self.proxy) if self.proxy else (self.host, self.port)
+            connection = socket.create_connection(address, connect_seconds)
             # A request is one piece, and nothing is gained by waiting for more.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
@@ -225,13 +191,40 @@ class SocketTransport:
         except OSError as error:
             raise NotAccepted(error.strerror or str(error)) from None
 
+    def _secured(self, connect_seconds, **trusted):
+        # It costs 20 ms, which an address without TLS need not pay.
+        import ssl
+
+        connection = self._opened(connect_seconds)
+        try:
+            if self.proxy:
+                self._tunnel(connection, time.monotonic() + connect_seconds)
+            context = ssl.create_default_context(**trusted)
+            if not self.validate_certs:
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+            return context.wrap_socket(connection, server_hostname=self.host)
+        except (OSError, ValueError, Broken) as error:
+            connection.close()
+            is_about_trust = getattr(error, "reason", None) == "CERTIFICATE_VERIFY_FAILED"
+            problem = _NotTrusted if is_about_trust else NotAccepted
+            raise problem("TLS: %s" % (getattr(error, "strerror", None) or error)) from None
+
+    def _tunnel(self, connection, deadline):
+        there = "%s:%d" % ("[%s]" % self.host if ":" in self.host else self.host, self.port)
+        connection.sendall(request_bytes("http://" + there, "CONNECT", there, None, _login_of(self.proxy)))
+        head = _Incoming(connection, deadline).until(b"\r\n\r\n", LARGEST_HEAD, "headers without an end")
+        status = _head(head.decode("latin-1"))[1]
+        if not 200 <= status <= 299:
+            raise Broken("the proxy answers %d" % status)
+
     def _exchange(self, connection, request, deadline, is_kept=False):
         incoming = _Incoming(connection, deadline, self.meanwhile)
         may_keep = False
         try:
             connection.settimeout(_left(deadline))
             connection.sendall(request)
-            status, fields, content, may_keep = _answer(incoming)
+            status, fields, content, may_keep = _answer(incoming, request.startswith(b"HEAD "))
             return Answer(status, fields, content, time.time())
         except socket.timeout:
             raise TimedOut() from None
@@ -246,10 +239,13 @@ class SocketTransport:
                 connection.close()
 
 
-def request_bytes(host, port, method, target, body, headers, usual_port=SocketTransport.USUAL_PORT):
+def request_bytes(endpoint, method, target, body, headers):
     """A request as it goes over the wire."""
+    host, port = address_of(endpoint)
     host = "[%s]" % host if ":" in host else host
-    fields = {"Host": host if port == usual_port else "%s:%d" % (host, port), "Accept-Encoding": "identity"}
+    fields = {"Host": host if port == _usual_port(endpoint) else "%s:%d" % (host, port), "Accept-Encoding": "identity"}
+    given = {name.lower() for name in headers}
+    fields = {name: value for name, value in fields.items() if name.lower() not in given}
     fields.update(headers)
     content = b"" if body is None else body.encode("utf-8")
     if body is not None:
@@ -264,8 +260,6 @@ def answer_in(content, at):
     incoming.waiting = content
     incoming.more = lambda: False
     status, fields, body, _may_keep = _answer(incoming)
-    if len(body) > LARGEST_BODY:
-        raise TooLarge()
     return Answer(status, fields, body, at)
 
 
@@ -319,10 +313,17 @@ class _Incoming:
         return found
 
     def rest(self):
-        while self.more():
-            if len(self.waiting) > LARGEST_BODY:
-                raise TooLarge()
-        return self.waiting
+        while len(self.waiting) <= LARGEST_BODY:
+            if not self.more():
+                return self.waiting
+        raise TooLarge(self.beginning())
+
+    def beginning(self):
+        """As much as is taken of a body that is too large, and comes in time."""
+        with contextlib.suppress(OSError):
+            while len(self.waiting) < LARGEST_BODY and self.more():
+                pass
+        return self.waiting[:LARGEST_BODY]
 
 
 def _left(deadline):
@@ -332,7 +333,7 @@ def _left(deadline):
     return left
 
 
-def _answer(incoming):
+def _answer(incoming, is_head=False):
     """Status, fields, body, and whether another answer may follow on this connection."""
     while True:
         head = incoming.until(b"\r\n\r\n", LARGEST_HEAD, "headers without an end")
@@ -342,7 +343,7 @@ def _answer(incoming):
             break
     closes = version != "HTTP/1.1" or "close" in fields.get("connection", "").lower()
     try:
-        content, may_follow = _body(incoming, status, fields)
+        content, may_follow = (b"", True) if is_head else _body(incoming, status, fields)
     except TooLarge as problem:
         problem.status = status
         raise
@@ -359,7 +360,7 @@ def _body(incoming, status, fields):
         return incoming.rest(), False
     length = _number(fields["content-length"], 10)
     if length > LARGEST_BODY:
-        raise TooLarge()
+        raise TooLarge(incoming.beginning())
     content = incoming.exactly(length)
     # Bytes that nobody has asked for: what follows would not be the answer to the next request.
     return content, not incoming.waiting
@@ -389,7 +390,7 @@ def _chunks(incoming):
             incoming.until(b"\r\n", LARGEST_HEAD, "a chunk without a length").split(b";")[0].decode("latin-1"), 16
         )
         if len(content) + size > LARGEST_BODY:
-            raise TooLarge()
+            raise TooLarge((content + incoming.beginning())[:LARGEST_BODY])
         if size == 0:
             # What may follow are more headers, and an empty line.
             while incoming.until(b"\r\n", LARGEST_HEAD, "headers without an end"):
@@ -404,3 +405,68 @@ def _number(text, base):
     if number is None:
         raise Broken("no length: %r" % text[:40])
     return number
+
+
+# How OpenSSL finds the certificate of one CA without reading those of all others.
+_HASHED_NAME = re.compile(r"[0-9a-f]{8}\.[0-9]+")
+
+
+def folder_by_hash():
+    """The system's folder of CAs, if one of them can be found there by itself. None where a file was named for all."""
+    import ssl
+
+    paths = ssl.get_default_verify_paths()
+    if os.environ.get(paths.openssl_cafile_env) or not paths.capath:
+        return None
+    try:
+        return paths.capath if any(map(_HASHED_NAME.fullmatch, os.listdir(paths.capath))) else None
+    except OSError:
+        return None
+
+
+def _login_of(proxy):
+    """The header for a proxy with a user name in its URL."""
+    login = proxy.partition("://")[2].rpartition("@")[0]
+    if not login:
+        return {}
+    import base64
+    from urllib.parse import unquote
+
+    return {"Proxy-Authorization": "Basic " + base64.b64encode(unquote(login).encode("utf-8")).decode("ascii")}
+
+
+def _proxy_of_environment(parts):
+    """The URL of the proxy that the environment names for an address, or None."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    import urllib.request
+
+    found = urllib.request.getproxies_environment()
+    proxy = found.get(parts.scheme) or found.get("all")
+    if not proxy or urllib.request.proxy_bypass_environment(parts.netloc.rpartition("@")[2], found):
+        return None
+    return proxy.rstrip("/") if "://" in proxy else "http://" + proxy.rstrip("/")
+
+
+def ask(url, method="GET", body=None, headers=None, seconds=10, by_proxy=False, ca_file=None, validate_certs=True):
+    """The answer of a web server, whatever its status. A body that is too large is cut.
+
+    Redirects are not followed: the server is the one that was named. `by_proxy`: a proxy of the environment is used.
+    """
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
+    endpoint = "%s://%s" % (parts.scheme, host if parts.port is None else "%s:%d" % (host, parts.port))
+    proxy = _proxy_of_environment(parts) if by_proxy else None
+    transport = HttpTransport(endpoint, ca_file=ca_file, validate_certs=validate_certs, proxy=proxy)
+    given = {str(name): str(value) for name, value in (headers or {}).items()}
+    fields = {name: value for name, value in given.items() if name.lower() not in ("connection", "content-length")}
+    fields["Connection"] = "close"
+    if "user-agent" not in {name.lower() for name in fields}:
+        fields["User-Agent"] = "azure-maintenance"
+    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+    try:
+        return transport.send(method, target, body, fields, seconds, seconds)
+    except TooLarge as problem:
+        return Answer(problem.status, {}, problem.body, time.time())

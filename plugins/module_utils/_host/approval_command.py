@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 from .._azure import imds as _imds
 from .._azure.documents import incarnation_of, is_as_judged
-from .._azure.http import SocketTransport
+from .._azure.http import HttpTransport
 from . import audit as _audit
 from . import journal_command as _journal_command
 from .files import HERE
@@ -78,7 +78,7 @@ def _tell_outcome(marking, answers):
         marking.tell("approval refused", error="It was turned away, and the document has changed since")
 
 
-def sent(request, transport=SocketTransport, here=HERE):
+def sent(request, transport=HttpTransport, here=HERE):
     """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
     approval, clock = request["approval"], here.clock
     marking = MarkedApproval(approval["marking"], here)

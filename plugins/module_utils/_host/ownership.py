@@ -16,7 +16,7 @@ import time
 
 from .._azure import imds as _imds
 from .._azure.documents import NotUnderstood, incarnation_of, statuses_in
-from .._azure.http import SocketTransport
+from .._azure.http import HttpTransport
 from . import clock as _clock
 from .clock import seconds
 from .files import SECONDS_AHEAD, AtWork
@@ -368,7 +368,7 @@ class Contact:
 SECONDS_TO_LOOK = 5
 
 
-def check_that_events_are_shown(fence, transport=SocketTransport, discovered_endpoints=None):
+def check_that_events_are_shown(fence, transport=HttpTransport, discovered_endpoints=None):
     """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
@@ -379,7 +379,7 @@ def check_that_events_are_shown(fence, transport=SocketTransport, discovered_end
     return incarnation_of(answers["events"]["body"])
 
 
-def look(request, clock, transport=SocketTransport, discovered_endpoints=None):
+def look(request, clock, transport=HttpTransport, discovered_endpoints=None):
     """What the service shows now, and the host's time before it was asked; None where it does not answer at once."""
     # The clock first: what is read after it is never taken for newer than it is.
     seconds = clock.told()

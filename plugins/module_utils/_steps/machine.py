@@ -17,6 +17,8 @@ import subprocess
 import tempfile
 import time
 
+from .._azure.http import Broken, NotAccepted, NotResolved, TimedOut, ask
+
 # A space or a semicolon would begin another command in HAProxy's command line.
 _HAPROXY_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 _NGINX_SERVER = re.compile(r"[A-Za-z0-9_.:/\[\]-]+")
@@ -245,9 +247,6 @@ def _signal_group(process, number):
         os.killpg(process.pid, number)
 
 
-LARGEST_ANSWER = 1024 * 1024
-
-
 class WebError(StepError):
     """No answer, or one that says no. `status` is None where there was no answer."""
 
@@ -260,42 +259,20 @@ def request(
     url, method="GET", body=None, headers=None, timeout=10, validate_certs=True, login=None, accepted=None, proxy=True
 ):
     """Status and text of the answer; WebError for any that is not accepted (2xx, unless `accepted` lists others)."""
-    # These cost a tenth of a second, and few steps need them.
-    import http.client
-    import ssl
-    import urllib.error
-    import urllib.request
-
-    class NoRedirect(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_unused):
-            return None
-
     if not str(url).lower().startswith(("http://", "https://")):
         raise WebError("%s is not an http or https address" % url)
-    if isinstance(body, (dict, list)):
-        body = json.dumps(body)
-        headers = dict({"Content-Type": "application/json"}, **(headers or {}))
-    headers = {str(name): str(value) for name, value in (headers or {}).items()}
+    headers = dict(headers or {})
+    is_data = isinstance(body, (dict, list))
+    if body is not None and "content-type" not in {str(name).lower() for name in headers}:
+        headers["Content-Type"] = "application/json" if is_data else "application/x-www-form-urlencoded"
     if login:
         headers["Authorization"] = "Basic " + base64.b64encode(":".join(login).encode("utf-8")).decode("ascii")
-    context = ssl.create_default_context()
-    if not validate_certs:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    handlers = [urllib.request.HTTPSHandler(context=context), NoRedirect()]
-    if not proxy:
-        handlers.append(urllib.request.ProxyHandler({}))
-    data = None if body is None else str(body).encode("utf-8")
+    text = json.dumps(body) if is_data else None if body is None else str(body)
     try:
-        # The scheme was checked above.
-        question = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310
-        with urllib.request.build_opener(*handlers).open(question, timeout=max(0.1, timeout)) as answer:
-            status, text = answer.getcode(), answer.read(LARGEST_ANSWER)
-    except urllib.error.HTTPError as error:
-        status, text = error.code, error.read(LARGEST_ANSWER)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise WebError("%s does not answer: %s" % (url, getattr(error, "reason", None) or error)) from None
-    text = text.decode("utf-8", "replace")
+        answer = ask(url, method, text, headers, max(0.1, timeout), by_proxy=proxy, validate_certs=validate_certs)
+    except (NotResolved, NotAccepted, Broken, TimedOut, ValueError) as problem:
+        raise WebError("%s does not answer: %s" % (url, str(problem) or "no answer in %g s" % timeout)) from None
+    status, text = answer.status, answer.body.decode("utf-8", "replace")
     if status not in accepted if accepted else not 200 <= status < 300:
         raise WebError("%s answers %d%s" % (url, status, ": " + text.strip()[:200] if text.strip() else ""), status)
     return status, text

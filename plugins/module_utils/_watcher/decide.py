@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 
-from .._azure.documents import TYPES_THAT_TAKE_AWAY, canonical_id, canonical_name, names_host, refresh, timestamp
+from .._azure.documents import canonical_id, canonical_name, names_host, refresh, takes_away, timestamp
 from .._azure.rules import first_match
 
 # Every host decides for itself here, so only the document keeps two of them from going down at once: of the events that
@@ -38,7 +38,7 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
     # An event that takes its own VM away takes nothing from the others.
-    candidates.sort(key=lambda one: (one[0]["type"] not in TYPES_THAT_TAKE_AWAY, one[0]["not_before"] or ""))
+    candidates.sort(key=lambda one: (not takes_away(one[0]), one[0]["not_before"] or ""))
     waits = []
     for event, rule in candidates:
         reflex = _of_one(event, rule, events, sightings, now, latest, run)
@@ -78,7 +78,7 @@ def _of_one(event, rule, events, sightings, now, latest, run):
         return Reflex(None, False, False, past_others, why, min(times) if times else None)
 
     due = None if event["not_before"] is None else timestamp(event["not_before"])
-    if event["type"] in TYPES_THAT_TAKE_AWAY:
+    if takes_away(event):
         return begin("this VM is going to be taken away")
     if run.holds:
         return wait("a run is at work on this host", 1)
@@ -205,7 +205,7 @@ def next_action(it):
     if leaves_for:
         return Action(DRAIN, leaves_for, None)
     # What is done goes by the more urgent event, which gives way to nobody.
-    urgent = next((event for event in shown if event["type"] in TYPES_THAT_TAKE_AWAY), None)
+    urgent = next((event for event in shown if takes_away(event)), None)
     if it.run.holds and not urgent:
         # It takes over what is here, or lets go.
         return Action(WAIT, None, 1)
@@ -226,7 +226,7 @@ def next_action(it):
 def _to_leave_for(it):
     """The event that takes this VM away and that the journal does not know yet, or None."""
     event = it.reflex.event
-    is_one = event and event["type"] in TYPES_THAT_TAKE_AWAY and not has_event(it.journal, event)
+    is_one = event and takes_away(event) and not has_event(it.journal, event)
     return event if is_one else None
 
 
@@ -237,8 +237,8 @@ def shown_events(journal, document):
 
 
 def _when_it_is_over(it):
-    takes_away = any(event.get("type") in TYPES_THAT_TAKE_AWAY for event in it.journal["events"])
-    if takes_away and it.journal.get("boot_id") == it.boot and (it.over_for or 0) < SECONDS_OVER:
+    is_taken_away = any(takes_away(event) for event in it.journal["events"])
+    if is_taken_away and it.journal.get("boot_id") == it.boot and (it.over_for or 0) < SECONDS_OVER:
         return Action(WAIT, None, SECONDS_OVER - (it.over_for or 0))
     return Action(RETURN, None, None)
 

@@ -9,15 +9,11 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import hashlib
 import hmac
 import json
-import os
-import re
 import signal
-import ssl
 import time
-from urllib.parse import urlsplit
 
 from .._azure.documents import iso
-from .._azure.http import Broken, NotAccepted, NotResolved, SocketTransport, TimedOut, TooLarge
+from .._azure.http import Broken, NotAccepted, NotResolved, TimedOut, ask
 from .._host.run_mark import path_beside
 from .protocol import ended_for
 
@@ -26,55 +22,6 @@ def signature(secret, at, name, body):
     """The HMAC-SHA256 over time, host and body (bytes), with dots between them."""
     signed = ("%d.%s." % (at, name)).encode("utf-8") + body
     return hmac.new(secret.encode("utf-8"), signed, hashlib.sha256).hexdigest()
-
-
-# How OpenSSL finds the certificate of one CA without reading those of all others.
-_HASHED_NAME = re.compile(r"[0-9a-f]{8}\.[0-9]+")
-
-
-class _NotTrusted(NotAccepted):
-    """None of the CAs that were looked at vouches for the receiver."""
-
-
-class TlsTransport(SocketTransport):
-    USUAL_PORT = 443
-
-    def __init__(self, endpoint, ca_file=None):
-        super(TlsTransport, self).__init__(endpoint)
-        self.ca_file = ca_file
-
-    def _connected(self, connect_seconds):
-        folder = None if self.ca_file else folder_by_hash()
-        if folder:
-            # The system's bundle takes 25 ms to read; in its folder OpenSSL looks for the one CA that is needed.
-            try:
-                return self._secured(connect_seconds, capath=folder)
-            except _NotTrusted:
-                # It may be in the bundle all the same.
-                pass
-        return self._secured(connect_seconds, cafile=self.ca_file)
-
-    def _secured(self, connect_seconds, **trusted):
-        connection = super(TlsTransport, self)._connected(connect_seconds)
-        try:
-            context = ssl.create_default_context(**trusted)
-            return context.wrap_socket(connection, server_hostname=self.host)
-        except (OSError, ValueError) as error:
-            connection.close()
-            is_about_trust = getattr(error, "reason", None) == "CERTIFICATE_VERIFY_FAILED"
-            problem = _NotTrusted if is_about_trust else NotAccepted
-            raise problem("TLS: %s" % (getattr(error, "strerror", None) or error)) from None
-
-
-def folder_by_hash():
-    """The system's folder of CAs, if one of them can be found there by itself. None where a file was named for all."""
-    paths = ssl.get_default_verify_paths()
-    if os.environ.get(paths.openssl_cafile_env) or not paths.capath:
-        return None
-    try:
-        return paths.capath if any(map(_HASHED_NAME.fullmatch, os.listdir(paths.capath))) else None
-    except OSError:
-        return None
 
 
 SECONDS = 10
@@ -94,7 +41,7 @@ def notice_of(name, sequence, reason, status, now, run_until=None):
 
 def headers_of(address, name, body, now):
     headers = {str(key): str(value) for key, value in (address.get("headers") or {}).items()}
-    headers.update({"Content-Type": "application/json", "Connection": "close"})
+    headers["Content-Type"] = "application/json"
     headers.update({"X-Maintenance-Host": name, "X-Maintenance-Time": str(int(now))})
     if address.get("secret"):
         signed = signature(address["secret"], int(now), name, body.encode("utf-8"))
@@ -104,29 +51,15 @@ def headers_of(address, name, body, now):
 
 def send(address, name, body, now):
     """Raises NotTold for all but a 2xx. Redirects are not followed: the receiver is the one that was named."""
-    parts = urlsplit(address["url"])
-    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+    headers = headers_of(address, name, body, now)
     try:
-        transport = _transport(parts, address.get("ca_file"))
-        status = transport.send("POST", target, body, headers_of(address, name, body, now), SECONDS, SECONDS).status
+        status = ask(address["url"], "POST", body, headers, SECONDS, ca_file=address.get("ca_file")).status
     except (NotResolved, NotAccepted, Broken) as problem:
         raise NotTold(str(problem)) from None
     except TimedOut:
         raise NotTold("no answer in %d s" % SECONDS) from None
-    except TooLarge as problem:
-        # What else it says is of no interest.
-        status = problem.status
     if not 200 <= status <= 299:
         raise NotTold("it answered %d" % status)
-
-
-def _transport(parts, ca_file):
-    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
-    if parts.scheme == "http":
-        return SocketTransport("http://%s:%d" % (host, parts.port or 80))
-    # It costs 20 ms, which an address without TLS need not pay.
-
-    return TlsTransport("https://%s:%d" % (host, parts.port or 443), ca_file)
 
 
 def main(settings, number, reason, sequence, say):

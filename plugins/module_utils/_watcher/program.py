@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from .._azure.http import DEFAULT_ENDPOINT, SocketTransport
+from .._azure.http import DEFAULT_ENDPOINT, HttpTransport
 from .children import Notices, ReflexStarter
 from .protocol import BadSettings, read_reflex_settings, read_settings
 from .watch import LONGEST_CALL, USUAL_CALL, Reader, Watch, say
@@ -87,5 +87,5 @@ def _reader(settings, keep=True, first_call=LONGEST_CALL):
         from .._azure.imds import endpoints_by_dhcp as discovered_endpoints
 
         endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
-    transports = [SocketTransport(endpoint, keep=keep) for endpoint in endpoints]
+    transports = [HttpTransport(endpoint, keep=keep) for endpoint in endpoints]
     return Reader(transports, settings["api_version"], settings["vm_name"], first_call=first_call)

@@ -17,16 +17,16 @@ import time
 
 from .._azure.documents import (
     CONFIRMED,
-    TYPES_THAT_TAKE_AWAY,
     approval_body,
     canonical_id,
     effects_of_marks,
     iso,
     newly_confirmed,
     parse_document,
+    takes_away,
     with_confirmed,
 )
-from .._azure.http import SocketTransport
+from .._azure.http import HttpTransport
 from .._azure.imds import ImdsError
 from .._azure.rules import BadRules, read_rules
 from .._host import audit as _audit
@@ -158,7 +158,7 @@ class Actions:
         return self.settings["steps"], digest
 
     def _give_way(self, event):
-        if event["type"] not in TYPES_THAT_TAKE_AWAY and self.run_is_there():
+        if not takes_away(event) and self.run_is_there():
             raise NotDone("a run has come to this host, which takes over what was begun")
 
     def tell_confirmed(self, journal, document, read_at):
@@ -244,7 +244,7 @@ class Actions:
                 None,
                 approval_body([event["id"]], version, document["document_incarnation"]),
                 SECONDS_TO_APPROVE,
-                SocketTransport,
+                HttpTransport,
                 about_to_send=about_to_send,
                 is_expected=lambda text: may_be_approved(parse_document(text), event, vm_name),
             )

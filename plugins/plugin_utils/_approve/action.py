@@ -22,17 +22,7 @@ from .._common.text import needed_vars, some_of
 from .._host.connection import ending_with_the_run
 from .._host.readings import LAST_READING, READING, complete_fence, last_reading, names_of_inventory
 from .._host.service import DocumentReading, HostService, Unanswered, Unreachable
-from .judge import (
-    DRAINED_VARIABLES,
-    Doubts,
-    drained_vms,
-    never_told,
-    not_believed,
-    not_shown,
-    ready_hosts,
-    shown_status,
-    unmarked_hosts,
-)
+from . import judge
 from .send import Approval, Approver, Election
 from .wait import Complaints, NoticeBoard, Wait, WaitAction
 
@@ -135,7 +125,7 @@ class _Approval:
             host: plain(own.get(variable))
             for host, own in needed_vars(hosts, self.task_vars["hostvars"], (), texts=(variable,)).items()
         }
-        return unmarked_hosts(marks, self.sender, results, self.options["run_id"])
+        return judge.unmarked_hosts(marks, self.sender, results, self.options["run_id"])
 
     def _unmarked(self) -> dict[str, list[str]]:
         return self._unmarked_hosts
@@ -143,7 +133,7 @@ class _Approval:
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
             names = dict.fromkeys([*NAME_VARIABLES, *LAST_READING, *more])
-            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=DRAINED_VARIABLES)
+            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=judge.DRAINED_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
         if self.options["marks"]:
@@ -160,12 +150,12 @@ class _Approval:
         # Nobody else: then nothing of this host's variables matters, and they take time.
         needed = [*drained, self.sender] if journals or set(drained) - {self.sender} else []
         host_vars = self._variables_of(needed, *filter(None, [journals]))
-        return ready_hosts(drained, host_vars, journals), host_vars
+        return judge.ready_hosts(drained, host_vars, journals), host_vars
 
     def _drained_vms(self, reading: DocumentReading) -> list[str]:
         drained, host_vars = self._drained_hosts
         refused = {host for claim in self._false_claims(reading) for host in claim.refused}
-        return drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, refused)
+        return judge.drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, refused)
 
     def _false_claims(self, reading: DocumentReading) -> list[Claim]:
         scheduled = [event for event in reading.status["events"] if event["status"] == "Scheduled"]
@@ -176,22 +166,22 @@ class _Approval:
             host_vars = {**host_vars, **self._variables_of([self.sender])}
         # In a run the plan has compared these hosts with the whole inventory, right before.
         names = None if self.options["marks"] else self._names
-        return not_believed(
+        return judge.not_believed(
             drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, scheduled, names
         )
 
     def _names(self) -> InventoryNames:
         return names_of_inventory(self.task_vars["hostvars"], constants.DEFAULT_LOCAL_TMP)
 
-    def _doubts(self, reading: DocumentReading) -> Doubts:
+    def _doubts(self, reading: DocumentReading) -> judge.Doubts:
         claims = self._false_claims(reading)
         sender = [claim for claim in claims if self.sender in claim.refused]
         others = [claim for claim in claims if self.sender not in claim.refused]
         told = [" ".join(doubt["why"] for doubt in about_claims(part, {})) for part in (sender, others)]
-        return Doubts(*told)
+        return judge.Doubts(*told)
 
     def _hints(self) -> list[str]:
-        hosts = never_told(*self._drained_hosts, self.sender)
+        hosts = judge.never_told(*self._drained_hosts, self.sender)
         if not hosts:
             return []
         hint = (
@@ -206,7 +196,7 @@ class _Approval:
             return {}
         drained, host_vars = self._drained_hosts
         others = [host for host in drained if host != self.sender]
-        return not_shown(others, host_vars, [event["id"] for event in reading.status["events"]])
+        return judge.not_shown(others, host_vars, [event["id"] for event in reading.status["events"]])
 
     def _vms_of_the_batch(self) -> dict[str, str]:
         """VM names of the hosts that may still run this task after us; none where it runs only here."""
@@ -296,7 +286,7 @@ class _Approval:
     def _diff(self, approval: Approval, decided_on: DocumentReading, last: DocumentReading) -> dict[str, str]:
         lines: dict[str, list[str]] = {"before": [], "after": []}
         for event_id, status in self._statuses_before(approval, decided_on).items():
-            seen = shown_status(event_id, last.status["events"])
+            seen = judge.shown_status(event_id, last.status["events"])
             if event_id in approval.approved and seen == "Scheduled":
                 seen = "Scheduled, approved"
             lines["before"].append(f"{event_id}: {status}\n")

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from .._azure.events import canonical_id, canonical_name, names_host
+from .._azure.events import SAME_TYPE, canonical_id, canonical_name, event_type, names_host
 from .._azure.vms import (
     IDENTITY_VARIABLES,
     Claim,
@@ -111,7 +111,7 @@ def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: s
         reason = f"{what} also touches {', '.join(uncovered)}, not among the drained hosts"
     elif covered is not None and not event["resources"]:
         reason = f"{what} names no VM, so nobody knows what it would touch"
-    elif event["type"] == "Terminate" and not names_host(event, this_vm):
+    elif not event_type(event["type"]).others_may_approve and not names_host(event, this_vm):
         reason = f"{what} is for {', '.join(event['resources'])}: each VM approves its own deletion only"
     else:
         return None
@@ -172,12 +172,12 @@ def is_reached(goal: str, outcome: str) -> bool:
 
 def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
     """The other deletions that hold this one up: Azure deletes none before all are approved or timed out."""
-    if event["type"] != "Terminate":
+    if event_type(event["type"]).blocks != SAME_TYPE:
         return []
     return [
         other
         for other in events
-        if other["type"] == "Terminate"
+        if other["type"] == event["type"]
         and other["status"] == "Scheduled"
         and canonical_id(other["id"]) != canonical_id(event["id"])
     ]

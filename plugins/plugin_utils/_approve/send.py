@@ -21,7 +21,8 @@ from .._azure.events import JUDGED_BY, canonical_id, names_host
 from .._azure.vms import EventData
 from .._common.text import iso_time
 from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
-from .judge import Doubts, EventRecord, Judgement, judge_events, sender_of, shown_status, successors
+from . import judge
+from .judge import EventRecord, Judgement
 
 # The hosts of a batch are separate processes on one controller, and with few forks not at the same time. So nobody
 # waits for a host that has not begun: the first that comes to an event leads, and what it did is kept in files in
@@ -174,7 +175,7 @@ class Approver:
     # For each event, the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[DocumentReading], dict[str, list[str]]] = lambda _reading: {}
     # Why hosts are not trusted to be the VMs that they say they are.
-    doubts: Callable[[DocumentReading], Doubts | None] = lambda _reading: None
+    doubts: Callable[[DocumentReading], judge.Doubts | None] = lambda _reading: None
     # For each event, the hosts that it names and whose journals do not say that its approval begins.
     unmarked: Callable[[], dict[str, list[str]]] = dict
     # In a run: what was read and decided on already, and for each event the host that is to send.
@@ -239,7 +240,7 @@ class Approver:
         return approval
 
     def _judge(self, wanted: Sequence[str] | None) -> Judgement:
-        return judge_events(
+        return judge.judge_events(
             self.reading.status["events"],
             wanted,
             self.reading.vm_name,
@@ -317,7 +318,7 @@ class Approver:
         record = records.get(canonical_id(event["id"]))
         if record is None or canonical_id(event["id"]) in self.problems:
             return False
-        return sender_of(record, self.sender, self.insist) == self.sender != record.sent_by
+        return judge.sender_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
     def _step(self, own: dict[str, EventRecord], deadline: float) -> str:
         """One step towards having all of these sent. Returns what went wrong for good."""
@@ -404,7 +405,7 @@ class Approver:
         return ""
 
     def _has_begun(self, event_id: str) -> bool:
-        return shown_status(event_id, self.reading.status["events"]) != "Scheduled"
+        return judge.shown_status(event_id, self.reading.status["events"]) != "Scheduled"
 
     def _leave_to_others(self, event: EventData, record: EventRecord, problem: str, approval: Approval) -> None:
         others = self._successors(event, record)
@@ -414,7 +415,7 @@ class Approver:
             approval.problems.append(f"{event['type']} {event['id']} could not be approved. {problem}")
 
     def _successors(self, event: EventData, record: EventRecord) -> list[str]:
-        return successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
+        return judge.successors(event, self.sender, self.others(), record, self.election.done(self.task, event["id"]))
 
 
 def _changes(before: DocumentReading, now: DocumentReading, own: Iterable[str]) -> list[str]:

@@ -19,13 +19,13 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 
-from .._azure.events import TYPES_THAT_TAKE_AWAY, canonical_id, names_host
+from .._azure.events import canonical_id, names_host, takes_away
 from .._azure.vms import EventData
 from .._common.text import clock, some_of, wrapped
 from .._host.connection import ending_with_the_run
 from .._host.service import DocumentReading, HostService, Service, ServiceAction, Silent, Unanswered, Unreachable
 from .._host.windows import is_windows
-from .judge import convoy, is_reached, shown_status
+from . import judge
 
 SECONDS_BETWEEN_NOTICES = 30
 
@@ -188,16 +188,15 @@ class Wait:
                 self.effects.setdefault(event_id, seen)
 
     def _outcome(self, event_id: str) -> str:
-        return shown_status(event_id, self.reading.status["events"])
+        return judge.shown_status(event_id, self.reading.status["events"])
 
     def _missing(self) -> list[str]:
-        return [event_id for event_id in self.event_ids if not is_reached(self.goal, self._outcome(event_id))]
+        return [event_id for event_id in self.event_ids if not judge.is_reached(self.goal, self._outcome(event_id))]
 
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
-            event and event["type"] in TYPES_THAT_TAKE_AWAY and names_host(event, self.reading.vm_name)
-            for event in events
+            event and takes_away(event) and names_host(event, self.reading.vm_name) for event in events
         )
 
     def _state(self, event_id: str) -> str:
@@ -209,7 +208,9 @@ class Wait:
     def _held_up(self, event_id: str) -> str:
         event = self.known.get(canonical_id(event_id))
         holding = (
-            convoy(event, self.reading.status["events"]) if event and self._outcome(event_id) == "Scheduled" else []
+            judge.convoy(event, self.reading.status["events"])
+            if event and self._outcome(event_id) == "Scheduled"
+            else []
         )
         if not holding:
             return ""
@@ -306,7 +307,7 @@ class WaitAction(ServiceAction):
         return {
             "changed": False,
             "endpoint": wait.reading.status["endpoint"],
-            "outcomes": {event_id: shown_status(event_id, events) for event_id in options["event_ids"]},
+            "outcomes": {event_id: judge.shown_status(event_id, events) for event_id in options["event_ids"]},
             "times": wait.times,
             "effects": wait.effects,
             "read_at": wait.reading.status["read_at"],

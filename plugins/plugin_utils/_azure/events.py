@@ -13,29 +13,14 @@ import functools
 import typing as t
 from collections.abc import Callable, Mapping
 
-from ...module_utils._azure import documents as _documents
-from ...module_utils._azure.documents import (
-    IDENTITY_FIELDS,
-    JUDGED_BY,
-    SOURCE_SINCE,
-    TYPE_SINCE,
-    TYPES_THAT_TAKE_AWAY,
-    BadReading,
-    each_once,
-    json_object,
-    known_word,
-    text_of,
-    visible,
-    visible_in,
-    whole_number,
-    without_underscore,
-)
+from ...module_utils._azure import documents
 from .._common.text import iso_time, seconds_of
 
 __all__ = (
+    "EVENT_TYPES",
     "JUDGED_BY",
-    "TYPES_THAT_TAKE_AWAY",
-    "TYPE_SINCE",
+    "SAME_TYPE",
+    "SAME_VM",
     "Account",
     "BadReading",
     "approval_body",
@@ -43,6 +28,7 @@ __all__ = (
     "canonical_id",
     "canonical_name",
     "complaint_about_filters",
+    "event_type",
     "known_of_status",
     "merged",
     "names_host",
@@ -52,6 +38,7 @@ __all__ = (
     "parse_saved",
     "refresh",
     "select",
+    "takes_away",
     "understand_document",
     "warning_about_version",
     "warnings_about",
@@ -60,16 +47,22 @@ __all__ = (
 _Data = dict[str, t.Any]
 _Identity = dict[str, str | None]
 
-parse_document: Callable[[str], _Data] = _documents.parse_document
-understand_document: Callable[[_Data], _Data] = _documents.understand_document
-parse_identity: Callable[[str], _Identity | None] = _documents.parse_identity
-refresh: Callable[[_Data, float], _Data] = _documents.refresh
-canonical_name: Callable[[str], str] = _documents.canonical_name
-canonical_id: Callable[[str], str] = _documents.canonical_id
-names_host: Callable[[t.Mapping[str, t.Any], str], bool] = _documents.names_host
-approval_body: Callable[[t.Sequence[str], str, int | str], str] = _documents.approval_body
+BadReading = documents.BadReading
+EVENT_TYPES = documents.EVENT_TYPES
+JUDGED_BY = documents.JUDGED_BY
+SAME_TYPE, SAME_VM = documents.SAME_TYPE, documents.SAME_VM
+event_type: Callable[[object], documents.EventType] = documents.event_type
+takes_away: Callable[[t.Mapping[str, t.Any]], bool] = documents.takes_away
+parse_document: Callable[[str], _Data] = documents.parse_document
+understand_document: Callable[[_Data], _Data] = documents.understand_document
+parse_identity: Callable[[str], _Identity | None] = documents.parse_identity
+refresh: Callable[[_Data, float], _Data] = documents.refresh
+canonical_name: Callable[[str], str] = documents.canonical_name
+canonical_id: Callable[[str], str] = documents.canonical_id
+names_host: Callable[[t.Mapping[str, t.Any], str], bool] = documents.names_host
+approval_body: Callable[[t.Sequence[str], str, int | str], str] = documents.approval_body
 # Document, identity, when it was read, and the VM's name where the identity was not asked for.
-build_status: Callable[..., _Data] = _documents.build_status
+build_status: Callable[..., _Data] = documents.build_status
 
 
 class Account(t.NamedTuple):
@@ -89,7 +82,7 @@ def merged(accounts: t.Iterable[Account], safest: Callable[[t.Mapping[str, t.Any
     """
     known = list(accounts)
     trusted = [account.event for account in known if account.by_named] or [account.event for account in known]
-    chosen = min(trusted, key=safest or _takes_away)
+    chosen = min(trusted, key=safest or takes_away)
     started = any(account.event.get("status") == "Started" for account in known)
     dated = [(seconds_of(event.get("not_before")), event.get("not_before")) for event in trusted]
     nearest = min(((at, text) for at, text in dated if at is not None), default=(None, chosen.get("not_before")))
@@ -103,10 +96,6 @@ def merged(accounts: t.Iterable[Account], safest: Callable[[t.Mapping[str, t.Any
         "not_before": nearest[1],
         "resources": list(names.values()),
     }
-
-
-def _takes_away(event: t.Mapping[str, t.Any]) -> bool:
-    return event.get("type") in TYPES_THAT_TAKE_AWAY
 
 
 def select(
@@ -137,16 +126,16 @@ def complaint_about_filters(
 ) -> str | None:
     """A filter that this api-version can't ever pass would look like "no events": say so instead."""
     for kind in types or ():
-        if TYPE_SINCE.get(kind, api_version) > api_version:
-            return f"api_version {api_version} never shows {kind} events: use {TYPE_SINCE[kind]} or newer"
-    if sources and api_version < SOURCE_SINCE:
-        return f"api_version {api_version} does not tell an event's source: use {SOURCE_SINCE} or newer"
+        if event_type(kind).since > api_version:
+            return f"api_version {api_version} never shows {kind} events: use {event_type(kind).since} or newer"
+    if sources and api_version < documents.SOURCE_SINCE:
+        return f"api_version {api_version} does not tell an event's source: use {documents.SOURCE_SINCE} or newer"
     return None
 
 
 def warning_about_version(api_version: str) -> str | None:
     """What a person should know about a version that nobody has chosen."""
-    hidden = _documents.types_never_shown(api_version)
+    hidden = documents.types_never_shown(api_version)
     if not hidden:
         return None
     return (
@@ -175,7 +164,7 @@ def parse_saved(body: str, now: float) -> dict[str, t.Any]:
 
     Gives what `known_of_status` gives; `read_at` is None for a document, which does not say when it was read.
     """
-    data = json_object(body, "The saved reading", largest=LARGEST_SAVED)
+    data = documents.json_object(body, "The saved reading", largest=LARGEST_SAVED)
     if "events" in data:
         known = known_of_status(data)
         age = now - known["read_at"]
@@ -208,9 +197,9 @@ def known_of_status(data: t.Any) -> dict[str, t.Any]:
     if this_host is not None and not (isinstance(this_host, dict) and isinstance(this_host.get("vm_name"), str)):
         raise BadReading(f"this_host in the maintenance_status has no vm_name: {str(this_host)[:120]}")
     return {
-        "this_host": None if this_host is None else {key: text_of(this_host.get(key)) for key in IDENTITY_FIELDS},
+        "this_host": this_host and {key: documents.text_of(this_host.get(key)) for key in documents.IDENTITY_FIELDS},
         "document_incarnation": data.get("document_incarnation"),
-        "events": each_once(
+        "events": documents.each_once(
             [_known_of_event(event, position) for position, event in enumerate(data["events"], start=1)]
         ),
         "read_at": read_at,
@@ -227,18 +216,18 @@ def _known_of_event(event: t.Any, position: int) -> dict[str, t.Any]:
     if not isinstance(resources, list) or not all(isinstance(name, str) for name in resources):
         raise BadReading(f"resources of event {event['id']} is not a list of VM names: {str(resources)[:120]}")
     known = {
-        "id": visible(event["id"]),
-        "type": known_word(event["type"]),
-        "status": known_word(event["status"]),
-        "source": text_of(event.get("source")),
-        "resource_type": text_of(event.get("resource_type")),
-        "resources": [without_underscore(visible(name)) for name in resources],
+        "id": documents.visible(event["id"]),
+        "type": documents.known_word(event["type"]),
+        "status": documents.known_word(event["status"]),
+        "source": documents.text_of(event.get("source")),
+        "resource_type": documents.text_of(event.get("resource_type")),
+        "resources": [documents.without_underscore(documents.visible(name)) for name in resources],
         "not_before": _same_time(event["not_before"]) if isinstance(event.get("not_before"), str) else None,
-        "duration_seconds": whole_number(event.get("duration_seconds")),
-        "description": text_of(event.get("description")) or "",
+        "duration_seconds": documents.whole_number(event.get("duration_seconds")),
+        "description": documents.text_of(event.get("description")) or "",
     }
     if isinstance(event.get("other_fields"), dict):
-        known["other_fields"] = visible_in(event["other_fields"])
+        known["other_fields"] = documents.visible_in(event["other_fields"])
     return known
 
 
@@ -271,7 +260,7 @@ def _by_reading(status: t.Any) -> dict[str, dict[str, t.Any]]:
     if not isinstance(journal, Mapping) or not isinstance(status.get("events"), list):
         return {}
     statuses = {canonical_id(event["id"]): event["status"] for event in status["events"]}
-    found: dict[str, dict[str, t.Any]] = _documents.effects_of_marks(
+    found: dict[str, dict[str, t.Any]] = documents.effects_of_marks(
         journal, statuses, status.get("read_at"), status.get("document_incarnation")
     )
     return found

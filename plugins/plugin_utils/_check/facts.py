@@ -11,9 +11,11 @@ import typing as t
 from collections.abc import Callable
 
 from ...module_utils._azure.imds import API_VERSIONS
+from .._azure.events import EVENT_TYPES
 from .._azure.vms import EventData
+from . import service
 from .report import Finding
-from .service import COMPUTE_VERSIONS, FIRST_GENERAL, NEWEST, PREVIEW, Answers, Heard, compute, events
+from .service import Answers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +50,7 @@ _NO_EVENT = "there is no event in the document now"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _RFC_1123 = re.compile(r"[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 _FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "DurationInSeconds": "2020-07-01"}
-_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01"}
 
 
 def events_in(answers: Answers, question: str) -> dict[str, EventData]:
@@ -62,7 +62,7 @@ def events_in(answers: Answers, question: str) -> dict[str, EventData]:
 
 def _lasting(answers: Answers) -> dict[str, EventData]:
     """Those that were there all the time that was asked, in the same state."""
-    first, last = events_in(answers, events(NEWEST)), events_in(answers, "again")
+    first, last = events_in(answers, service.events(service.NEWEST)), events_in(answers, "again")
     return {
         name: event
         for name, event in first.items()
@@ -76,7 +76,11 @@ def _field(
     """A fact about a field of every event, or of those of a status."""
 
     def see(answers: Answers) -> Seen:
-        found = [one for one in events_in(answers, events(NEWEST)).values() if status in ("", one.get("EventStatus"))]
+        found = [
+            one
+            for one in events_in(answers, service.events(service.NEWEST)).values()
+            if status in ("", one.get("EventStatus"))
+        ]
         if not found:
             return not_seen(f"there is no event that is {status} now" if status else _NO_EVENT)
         wrong = [one for one in found if not fits(one.get(name))]
@@ -103,7 +107,7 @@ def _since(field: str, since: str) -> Fact:
             return not_seen(_NO_EVENT)
         has = {}
         for version in API_VERSIONS:
-            shown = [event for name, event in events_in(answers, events(version)).items() if name in lasting]
+            shown = [event for name, event in events_in(answers, service.events(version)).items() if name in lasting]
             if shown:
                 has[version] = all(field in event for event in shown)
                 if has[version] != any(field in event for event in shown):
@@ -122,9 +126,9 @@ def _hidden(kind: str, since: str) -> Fact:
         if not lasting:
             return not_seen(f"there is no {kind} in the document now")
         for version in API_VERSIONS:
-            if answers.document(events(version)) is None:
+            if answers.document(service.events(version)) is None:
                 continue
-            shown = lasting[0] in events_in(answers, events(version))
+            shown = lasting[0] in events_in(answers, service.events(version))
             if shown != (version >= since):
                 return no(f"{'shown' if shown else 'not shown'} in {version}")
         return yes(f"shown from {since} on alone")
@@ -136,7 +140,7 @@ def _in_preview(field: str, expected: str, fits: Callable[[t.Any, t.Any], bool],
     """A fact that compares a field in the first version with the newest."""
 
     def see(answers: Answers) -> Seen:
-        old = events_in(answers, events(PREVIEW))
+        old = events_in(answers, service.events(service.PREVIEW))
         pairs = [
             (old[name].get(field), event.get(field))
             for name, event in _lasting(answers).items()
@@ -147,7 +151,7 @@ def _in_preview(field: str, expected: str, fits: Callable[[t.Any, t.Any], bool],
         wrong = [pair for pair in pairs if not fits(*pair)]
         return (no if wrong else yes)(f"{(wrong or pairs)[0][0]!r:.80}")
 
-    return Fact(f"{field} of an event in {PREVIEW}", "D", expected, see)
+    return Fact(f"{field} of an event in {service.PREVIEW}", "D", expected, see)
 
 
 def _with_underscore(old: t.Any, new: t.Any) -> bool:
@@ -156,7 +160,7 @@ def _with_underscore(old: t.Any, new: t.Any) -> bool:
 
 def _names_this_vm(answers: Answers) -> Seen:
     heard = answers["leaf as text"]
-    found = events_in(answers, events(NEWEST)).values()
+    found = events_in(answers, service.events(service.NEWEST)).values()
     names = [str(name) for event in found for name in event.get("Resources") or ()]
     mine = [name for name in names if name.casefold() == heard.body.strip().casefold()]
     if heard.status != 200 or not mine:
@@ -166,7 +170,7 @@ def _names_this_vm(answers: Answers) -> Seen:
 
 EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventId", "a GUID", lambda value: isinstance(value, str) and bool(_GUID.fullmatch(value)), "O"),
-    _field("EventType", f"one of {', '.join(_TYPES)}", lambda value: value in _TYPES),
+    _field("EventType", f"one of {', '.join(EVENT_TYPES)}", lambda value: value in EVENT_TYPES),
     _field("EventStatus", "Scheduled or Started", lambda value: value in ("Scheduled", "Started")),
     _field("ResourceType", "VirtualMachine", lambda value: value == "VirtualMachine"),
     _field("Resources", "a list of names", _is_names),
@@ -181,7 +185,7 @@ EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventSource", "Platform or User", lambda value: value in ("Platform", "User")),
     _field("DurationInSeconds", "a JSON integer, -1 or more", _is_duration, "O"),
     *(_since(field, since) for field, since in _FIELD_SINCE.items()),
-    *(_hidden(kind, since) for kind, since in _TYPE_SINCE.items()),
+    *(_hidden(kind.name, kind.since) for kind in EVENT_TYPES.values() if kind.since > service.FIRST_GENERAL),
     _in_preview("Resources", "names with an underscore in front", _with_underscore),
     _in_preview(
         "NotBefore",
@@ -251,11 +255,11 @@ def _is_flag(value: t.Any) -> bool:
 
 def _instance_since(field: str, since: str, fits: Callable[[t.Any], bool] = _is_text, expected: str = "a text") -> Fact:
     def see(answers: Answers) -> Seen:
-        if answers.document(compute(since)) is None:
+        if answers.document(service.compute(since)) is None:
             return not_seen(f"this cloud does not answer {since} of the instance metadata")
         shown = yes("nothing")
-        for version in COMPUTE_VERSIONS:
-            document = answers.document(compute(version))
+        for version in service.COMPUTE_VERSIONS:
+            document = answers.document(service.compute(version))
             if document is None:
                 continue
             value = _inside(document, field)
@@ -276,10 +280,14 @@ def _shown(value: t.Any) -> str:
 
 
 def _all_are_texts(answers: Answers) -> Seen:
-    newest = [one for one in COMPUTE_VERSIONS if answers.document(compute(one)) is not None]
+    newest = [one for one in service.COMPUTE_VERSIONS if answers.document(service.compute(one)) is not None]
     if not newest:
-        return no(answers[compute(COMPUTE_VERSIONS[-1])].words)
-    other = [place for place, value in _leaves(answers.document(compute(newest[-1])), "") if not isinstance(value, str)]
+        return no(answers[service.compute(service.COMPUTE_VERSIONS[-1])].words)
+    other = [
+        place
+        for place, value in _leaves(answers.document(service.compute(newest[-1])), "")
+        if not isinstance(value, str)
+    ]
     return no(f"{other[0].strip('.')} is none") if other else yes("texts alone")
 
 
@@ -327,7 +335,7 @@ def _refuses(point: str, question: str, status: int, grade: str = "D") -> Fact:
 
 
 def _leaf_is_the_name(answers: Answers) -> Seen:
-    heard, whole = answers["leaf as text"], answers.document(compute("2017-04-02"))
+    heard, whole = answers["leaf as text"], answers.document(service.compute("2017-04-02"))
     if heard.status != 200 or whole is None:
         return no(heard.words)
     return yes("HTTP 200, compute.name") if heard.body.strip() == whole.get("name") else no("HTTP 200, another text")
@@ -337,7 +345,7 @@ INSTANCE_FACTS: tuple[Fact, ...] = (
     Fact("/metadata/versions is answered without api-version", "D", "a list apiVersions", _lists_versions),
     Fact("/metadata/versions has the documented versions of the instance metadata", "D", "all", _has_all_versions),
     Fact("the versions of events are a list of their own", "I", "some of them are not in it", _are_two_lists),
-    _refuses(f"the instance metadata does not know {NEWEST}", "instance, version of events", 400, "I"),
+    _refuses(f"the instance metadata does not know {service.NEWEST}", "instance, version of events", 400, "I"),
     _refuses("the instance metadata needs an api-version", "instance, no version", 400),
     _refuses("the instance metadata asks for the header Metadata: true", "instance, no header", 400),
     _refuses("the instance metadata refuses X-Forwarded-For", "instance, forwarded", 400),
@@ -380,8 +388,8 @@ def _status(point: str, grade: str, question: str, wanted: int, says: str = "") 
 
 def _answers(version: str) -> Fact:
     def see(answers: Answers) -> Seen:
-        heard = answers[events(version)]
-        document = answers.document(events(version))
+        heard = answers[service.events(version)]
+        document = answers.document(service.events(version))
         if document is None or not isinstance(document.get("Events"), list):
             return no(heard.words)
         return yes("HTTP 200, a document")
@@ -394,20 +402,20 @@ def _names_newest(answers: Answers) -> Seen:
     return yes("a list") if isinstance(found, list) and found else no(f"{found!r:.60}")
 
 
-def _is_object(heard: Heard) -> bool:
+def _is_object(heard: service.Heard) -> bool:
     return isinstance(heard.data, dict)
 
 
 def _incarnation_is_integer(answers: Answers) -> Seen:
-    document = answers.document(events(NEWEST))
+    document = answers.document(service.events(service.NEWEST))
     if document is None:
-        return no(answers[events(NEWEST)].words)
+        return no(answers[service.events(service.NEWEST)].words)
     number = document.get("DocumentIncarnation")
     return (yes if isinstance(number, int) and not isinstance(number, bool) else no)(f"{number!r:.60}")
 
 
 def _same_number_same_content(answers: Answers) -> Seen:
-    first, second = answers.document(events(NEWEST)), answers.document("again")
+    first, second = answers.document(service.events(service.NEWEST)), answers.document("again")
     if first is None or second is None:
         return no(answers["again"].words)
     one, two = first.get("DocumentIncarnation"), second.get("DocumentIncarnation")
@@ -422,9 +430,9 @@ SERVICE_FACTS: tuple[Fact, ...] = (
     *(_answers(version) for version in reversed(API_VERSIONS)),
     Fact("DocumentIncarnation is a JSON integer", "O", "an integer", _incarnation_is_integer),
     Fact("the same DocumentIncarnation is the same content", "D", "the same events", _same_number_same_content),
-    _status(f"{FIRST_GENERAL} and newer ask for the header Metadata: true", "D", "no header", 400),
+    _status(f"{service.FIRST_GENERAL} and newer ask for the header Metadata: true", "D", "no header", 400),
     _status("a request without the header is told so", "D", "no header", 400, "Required metadata header not specified"),
-    _status(f"{PREVIEW} does not ask for the header", "D", "no header, preview", 200),
+    _status(f"{service.PREVIEW} does not ask for the header", "D", "no header, preview", 200),
     _status("a request with X-Forwarded-For is refused", "D", "forwarded", 400),
     _status("a query parameter that is there twice is refused", "D", "twice", 400),
     _status("a request without api-version is refused", "D", "no version", 400),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...module_utils._azure.rules import span
 from ...module_utils._host.run_mark import is_watcher
-from .._azure.events import TYPE_SINCE, canonical_id
+from .._azure.events import EVENT_TYPES, canonical_id
 from .._azure.vms import InventoryNames, this_host_of
 from .._common.text import in_words, natural, some_of
 from .._lease.lease import READ, letters, verdict
@@ -246,11 +246,11 @@ def about_policy(policy: t.Any) -> list[Finding]:
 
 def _about_types(raw: Mapping[str, t.Any], number: int) -> Finding | None:
     unknown = [
-        word for word in _words(raw.get("type")) if word.casefold() not in {name.casefold() for name in TYPE_SINCE}
+        word for word in _words(raw.get("type")) if word.casefold() not in {name.casefold() for name in EVENT_TYPES}
     ]
     if not unknown:
         return None
-    do = f"Azure sends {', '.join(TYPE_SINCE)}: correct it, unless a new type has come up"
+    do = f"Azure sends {', '.join(EVENT_TYPES)}: correct it, unless a new type has come up"
     return doubtful("plan", "policy", f"rule {number} is for the type {in_words(unknown)}, which is not known", do)
 
 
@@ -278,7 +278,7 @@ def _about_rule(rules: Sequence[Rule], policy: Sequence[Mapping[str, t.Any]], ru
 def _representatives(policy: Sequence[Mapping[str, t.Any]], raw: Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
     """Events that stand for all that this rule could be asked about: on and beside each limit of any rule."""
     types = _words(raw.get("type")) or [
-        *TYPE_SINCE,
+        *EVENT_TYPES,
         *(word for rule in policy for word in _words(rule.get("type"))),
         "?",
     ]

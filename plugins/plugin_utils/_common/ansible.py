@@ -188,10 +188,10 @@ def _one_line(error: Exception) -> str:
 # pages of AWX, its host variables and jq do not. So only text is told apart that could be a template.
 
 try:
-    from ansible.template import trust_as_template
+    from ansible.template import is_trusted_as_template, trust_as_template
 except ImportError:
     # Before ansible-core 2.19 every text is a template, unless it is marked as none.
-    trust_as_template = None
+    is_trusted_as_template = trust_as_template = None
 
 # Letters, digits and what stands between words: no bracket, quote, bar or other sign that means something to Jinja.
 _WORDS = re.compile(r"[\w .,:;/@+=-]*")

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils._azure import documents
 from ...module_utils._azure.http import DEFAULT_ENDPOINT
 from ...module_utils._azure.imds import API_VERSIONS, AUTO
-from ...module_utils._host.journal import DEFAULT_PATH, STATUSES
+from ...module_utils._host.journal import DEFAULT_PATH
+from ...module_utils._host.journal import STATUSES as STATUSES_OF_STEPS
 from ...module_utils._host.ownership import AT_MOST
 
 Options = dict[str, t.Any]
@@ -30,9 +32,9 @@ def info_options() -> Options:
     return dict(
         service_options(),
         affecting=dict(type="str", default="this_host", choices=["this_host", "any"]),
-        event_types=dict(type="list", elements="str", choices=["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]),
-        event_statuses=dict(type="list", elements="str", choices=["Scheduled", "Started"]),
-        event_sources=dict(type="list", elements="str", choices=["Platform", "User"]),
+        event_types=dict(type="list", elements="str", choices=list(documents.EVENT_TYPES)),
+        event_statuses=dict(type="list", elements="str", choices=list(documents.STATUSES)),
+        event_sources=dict(type="list", elements="str", choices=list(documents.SOURCES)),
         within=dict(type="int"),
         query=dict(type="str"),
     )
@@ -161,7 +163,7 @@ def drain_options() -> dict[str, Options]:
             plan=dict(type="dict", required=True),
             position=dict(type="int", required=True),
             perform=dict(type="str", choices=["step", "claim", "record", "act", "finish", "unhealthy"], default="step"),
-            status=dict(type="str", choices=list(STATUSES), default="started"),
+            status=dict(type="str", choices=list(STATUSES_OF_STEPS), default="started"),
             before=dict(type="dict"),
             error=dict(type="str"),
             records=dict(type="str"),

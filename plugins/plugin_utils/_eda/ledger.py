@@ -12,40 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from ...module_utils._host.run_mark import SECONDS_OF_A_MARK
 from .._azure.events import BadReading, canonical_id, canonical_name, known_of_status
-from .notices import (
-    Allowance,
-    BadNotice,
-    Notice,
-    SeenSignatures,
-    SourceArguments,
-    is_after_a_host,
-    is_name,
-    is_signed,
-    name_after,
-    name_by_azure,
-    tellable,
-    understand,
-)
-from .told import (
-    BACK,
-    CLOCK,
-    NOTHING_HEARD,
-    OVER,
-    PENDING,
-    SILENT,
-    STARTED,
-    HeardEvent,
-    HeardHost,
-    LeftDrained,
-    Now,
-    deadlines_of,
-    event_for_rules,
-    is_named_by_another,
-    named_hosts,
-    one_event_of,
-    resources_of,
-    states_of,
-)
+from . import notices, told
+from .notices import Allowance, Notice
+from .told import HeardEvent, HeardHost, Now
 
 # State is level, not edge. Whatever is lost here, a restart or a lie, is made good by the next word of each host; and
 # all that a word can do is to start a run, which reads everything for itself.
@@ -91,7 +60,7 @@ class Ledger:
         self._to_tell: list[_EventForRules] = []
         # Events that are over, for as long as somebody may say that they are not: until when, and what was known.
         self._gone: dict[str, tuple[float, HeardEvent]] = {}
-        self._left_drained = LeftDrained(remind, silent_after)
+        self._left_drained = told.LeftDrained(remind, silent_after)
         self._runs_of_host = Allowance(RUNS_OF_A_HOST[0], RUNS_OF_A_HOST[1] / remind)
         self._runs_of_address = Allowance(RUNS_OF_AN_ADDRESS[0], RUNS_OF_AN_ADDRESS[1] / remind)
         self._silences = Allowance(SILENT_AT_ONCE, SILENT_A_SECOND)
@@ -122,7 +91,7 @@ class Ledger:
         if host.is_silent:
             host.is_silent = False
             self.changes += 1
-            self._to_tell.append(event_for_rules(BACK, host.group, [host.shown], now.wall))
+            self._to_tell.append(told.event_for_rules(told.BACK, host.group, [host.shown], now.wall))
         host.run_until = min(notice.run_until or 0.0, now.wall + SECONDS_OF_A_MARK)
         # Before the first good reading nothing is known, which is not the same as no events.
         if notice.status is not None:
@@ -138,12 +107,12 @@ class Ledger:
             return
         host.odd_clock, host.is_silent = sent, True
         self.changes += 1
-        self._to_tell.append(event_for_rules(SILENT, host.group, [host.shown], now.wall, reason=CLOCK))
+        self._to_tell.append(told.event_for_rules(told.SILENT, host.group, [host.shown], now.wall, reason=told.CLOCK))
 
     def expect(self, name: str, now: Now, group: str, called: str) -> None:
         """One that is to be heard of, also if it was not yet: its silence counts from now."""
         host = self.hosts.get(name) or self._add(name, now)
-        if is_after_a_host(host.group):
+        if notices.is_after_a_host(host.group):
             host.group = group
         host.called = host.called or called
 
@@ -163,7 +132,9 @@ class Ledger:
                     break
                 host.is_silent = True
                 self.changes += 1
-                found.append(event_for_rules(SILENT, host.group, [host.shown], now.wall, reason=NOTHING_HEARD))
+                found.append(
+                    told.event_for_rules(told.SILENT, host.group, [host.shown], now.wall, reason=told.NOTHING_HEARD)
+                )
         for event in list(self.events.values()):
             try:
                 found += self._due_of(event, now)
@@ -188,7 +159,7 @@ class Ledger:
         self.events[event.id] = event
 
     def _add(self, name: str, now: Now) -> HeardHost:
-        host = HeardHost(name, name_after(name), now.steady, name)
+        host = HeardHost(name, notices.name_after(name), now.steady, name)
         self.restore_host(host)
         self.changes += 1
         return host
@@ -218,7 +189,7 @@ class Ledger:
             host.read_at = read_at
         self.changes += drained != host.drained
         host.drained = drained
-        self._find_group(host, name_by_azure(identity))
+        self._find_group(host, notices.name_by_azure(identity))
         for event_id in was:
             if event_id not in host.events:
                 self._no_longer(host, event_id, now)
@@ -227,7 +198,7 @@ class Ledger:
 
     def _find_group(self, host: HeardHost, by_azure: str | None) -> None:
         name = by_azure or host.group
-        if by_azure is None and is_after_a_host(name):
+        if by_azure is None and notices.is_after_a_host(name):
             # Who tells of the same events gets the same documents.
             for event_id in host.events:
                 event = self.events.get(event_id)
@@ -238,7 +209,7 @@ class Ledger:
             return
         before, host.group = host.group, name
         self.changes += 1
-        if is_after_a_host(before):
+        if notices.is_after_a_host(before):
             for other in self.hosts.values():
                 if other.group == before:
                     other.group = name
@@ -277,7 +248,7 @@ class Ledger:
 
     def _news(self, event: HeardEvent, host: HeardHost, now: Now) -> None:
         """The others of the group are about to say the same."""
-        deadlines = deadlines_of(event.told_by)
+        deadlines = told.deadlines_of(event.told_by)
         left = max(0.0, deadlines[0] - now.wall) if deadlines else self.settle * 10
         due_at = now.steady + min(self.settle, left / 10)
         event.due_at = due_at if event.due_at is None else min(event.due_at, due_at)
@@ -292,22 +263,22 @@ class Ledger:
         words = event.words(now.steady)
         if not words:
             return self._over(event, now)
-        hosts, unwatched = named_hosts(event.id, words, resources_of(words), self.hosts, self._by_vm)
+        hosts, unwatched = told.named_hosts(event.id, words, told.resources_of(words), self.hosts, self._by_vm)
         is_reminder = self._is_to_be_reminded_of(event, words, now)
         if not is_news and not is_reminder:
             return []
-        states = states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
+        states = told.states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
         named = {name for name in words if name in self.hosts and self.hosts[name].events.get(event.id)}
         found = []
         # The first that says so is trusted that it starts; but with that word no VM ends the reminders of the others.
-        for state in [one for one in (PENDING, STARTED) if one in states]:
-            deadlines = deadlines_of(words) if state == PENDING else []
+        for state in [one for one in (told.PENDING, told.STARTED) if one in states]:
+            deadlines = told.deadlines_of(words) if state == told.PENDING else []
             names = tuple(dict.fromkeys(host.shown for host in hosts))
             content = (state, names, tuple(unwatched), deadlines[0] if deadlines else None)
             is_new = is_news and content != event.told_as.get(state)
-            if not is_new and not (is_reminder and state == PENDING):
+            if not is_new and not (is_reminder and state == told.PENDING):
                 continue
-            if state == PENDING:
+            if state == told.PENDING:
                 if not self._may_start_a_run(list(words) if is_reminder else [event.news_of], now):
                     event.due_at = now.steady + LOOK_AGAIN
                     continue
@@ -317,12 +288,12 @@ class Ledger:
             event.told_as[state] = content
             self.changes += 1
             found.append(
-                event_for_rules(
+                told.event_for_rules(
                     state,
                     event.group,
                     names,
                     now.wall,
-                    event=one_event_of(words, state, named),
+                    event=told.one_event_of(words, state, named),
                     unwatched=unwatched,
                     deadline=content[3],
                     attempt=max(1, event.attempt),
@@ -346,9 +317,9 @@ class Ledger:
         self._drop(event)
         event.told_as, event.told_at = {}, None
         self._gone[event.id] = (now.steady + self.silent_after, event)
-        hosts, unwatched = named_hosts(event.id, {}, event.last["resources"], self.hosts, self._by_vm)
+        hosts, unwatched = told.named_hosts(event.id, {}, event.last["resources"], self.hosts, self._by_vm)
         names = dict.fromkeys(host.shown for host in hosts)
-        over = event_for_rules(OVER, event.group, names, now.wall, event=event.last, unwatched=unwatched)
+        over = told.event_for_rules(told.OVER, event.group, names, now.wall, event=event.last, unwatched=unwatched)
         return [over] if was_told else []
 
     def _drop(self, event: HeardEvent) -> None:
@@ -358,14 +329,14 @@ class Ledger:
     def _is_to_be_reminded_of(self, event: HeardEvent, words: _Words, now: Now) -> bool:
         if event.told_at is None or now.steady - event.told_at < self.remind or not event.has_time(now):
             return False
-        deadlines = deadlines_of(words)
+        deadlines = told.deadlines_of(words)
         if deadlines and deadlines[0] - now.wall < TOO_LATE_TO_WAIT:
             return True
         telling = [self.hosts[name] for name in words if name in self.hosts]
         if now.steady - event.told_at < self.remind * (1 + REMINDERS_LEFT_OUT_FOR_OTHERS):
             return not self._is_waited_for(telling, event.told_at, now)
         return not self._is_waited_for(
-            [host for host in telling if is_named_by_another(host, words)], event.told_at, now
+            [host for host in telling if told.is_named_by_another(host, words)], event.told_at, now
         )
 
     def _is_waited_for(self, hosts: Iterable[HeardHost], since: float, now: Now) -> bool:
@@ -380,13 +351,15 @@ class Ledger:
         def is_reason(event_id: str) -> bool:
             event = self.events.get(event_id)
             speaking = event and any(name in self.hosts and not self.hosts[name].is_silent for name in event.told_by)
-            return bool(event and (speaking or (PENDING in states_of(event.told_by, ()) and event.has_time(now))))
+            return bool(
+                event and (speaking or (told.PENDING in told.states_of(event.told_by, ()) and event.has_time(now)))
+            )
 
         groups = self._left_drained.due(
             self.hosts.values(), is_reason, lambda hosts, since: self._is_waited_for(hosts, since, now), now
         )
         return [
-            event_for_rules(OVER, group, [host.shown for host in hosts], now.wall, drained=True)
+            told.event_for_rules(told.OVER, group, [host.shown for host in hosts], now.wall, drained=True)
             for group, hosts in groups.items()
         ]
 
@@ -444,7 +417,11 @@ def take_up(ledger: Ledger, kept: t.Any, now: Now, endpoints: t.Container[str] =
     if not isinstance(kept, dict) or kept.get("version") != VERSION:
         raise ValueError("it was not written by this version")
     try:
-        hosts = [_host(name, about, now) for name, about in kept["hosts"].items() if is_name(name) or name in endpoints]
+        hosts = [
+            _host(name, about, now)
+            for name, about in kept["hosts"].items()
+            if notices.is_name(name) or name in endpoints
+        ]
         events = [_event(about, {host.name for host in hosts}) for about in kept["events"]]
     except (KeyError, TypeError, AttributeError, OverflowError, BadReading) as error:
         raise ValueError(f"it is damaged: {error!r}") from None
@@ -473,7 +450,7 @@ def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
 
 def _event(about: dict[str, t.Any], hosts: set[str]) -> HeardEvent:
     (known,) = known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
-    known = tellable(known)
+    known = notices.tellable(known)
     told_by = dict.fromkeys((name for name in about["told_by"] if name in hosts), known)
     return HeardEvent(
         canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])
@@ -506,11 +483,11 @@ class NotTaken(t.NamedTuple):
 
 
 class Door:
-    def __init__(self, arguments: SourceArguments, ledger: Ledger) -> None:
+    def __init__(self, arguments: notices.SourceArguments, ledger: Ledger) -> None:
         self.arguments = arguments
         self.ledger = ledger
         self._allowance = Allowance(NOTICES_AT_ONCE, NOTICES_A_SECOND)
-        self._signatures = SeenSignatures()
+        self._signatures = notices.SeenSignatures()
         # Since when signatures are known, and by how much the clocks of hosts that are known from before were behind.
         self._open_since = 0.0
         self._behind: dict[str, float] = {}
@@ -518,7 +495,7 @@ class Door:
     def let_in(self, peer: str, headers: Mapping[str, str], body: bytes, now: Now) -> NotTaken | None:
         """None where it was taken. `headers` have lower-case names."""
         host = headers.get("x-maintenance-host", "")
-        if not is_name(host):
+        if not notices.is_name(host):
             return NotTaken(400, "X-Maintenance-Host is no name of a host")
         needs_signature = bool(self.arguments.secret or self.arguments.secrets)
         signature, at = "", 0
@@ -528,14 +505,14 @@ class Door:
             if not given or not moment:
                 return NotTaken(401, f"{host}: it is not signed")
             signature, at = given[1], int(moment[0])
-            if not is_signed(self.arguments.secrets_of(host), signature, at, host, body):
+            if not notices.is_signed(self.arguments.secrets_of(host), signature, at, host, body):
                 return NotTaken(401, f"{host}: the signature is wrong")
         # By the sender, too: with a secret of the fleet one VM could use up what another may send.
         if not self._allowance.takes((peer, host), now.steady):
             return NotTaken(429, f"{host}: more than {NOTICES_A_SECOND} notices a second")
         try:
-            notice = understand(body, host)
-        except BadNotice as error:
+            notice = notices.understand(body, host)
+        except notices.BadNotice as error:
             return NotTaken(400, f"{host}: {error}")
         if needs_signature:
             away = at - now.wall

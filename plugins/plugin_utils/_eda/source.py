@@ -26,17 +26,9 @@ from pathlib import Path
 from ...module_utils._azure.imds import ImdsError, read
 from .._azure.events import BadReading, build_status, known_of_status, parse_document, parse_identity
 from .._common.text import printable
+from . import notices
 from .ledger import Door, Ledger, take_up, to_keep
-from .notices import (
-    Allowance,
-    BadArguments,
-    Notice,
-    SourceArguments,
-    arguments_of,
-    is_name,
-    name_after,
-    without_odd_signs,
-)
+from .notices import Notice
 from .told import Now
 
 API_VERSION = "2020-07-01"
@@ -90,17 +82,17 @@ class EndpointReadings:
 
     @property
     def group(self) -> str:
-        return name_after(self._address)
+        return notices.name_after(self._address)
 
     @property
     def called(self) -> str:
         """As its VM is, else the address."""
         name = (self._identity or {}).get("vm_name")
-        return str(name) if is_name(name) else self._address
+        return str(name) if notices.is_name(name) else self._address
 
     @property
     def _address(self) -> str:
-        return without_odd_signs(self.endpoint.partition("://")[2]) or "endpoint"
+        return notices.without_odd_signs(self.endpoint.partition("://")[2]) or "endpoint"
 
     def _say(self, problem: str | None) -> None:
         """In the log once, and not with each reading."""
@@ -407,13 +399,13 @@ class Queue(t.Protocol):
 
 
 class Source:
-    def __init__(self, queue: Queue, arguments: SourceArguments) -> None:
+    def __init__(self, queue: Queue, arguments: notices.SourceArguments) -> None:
         self.queue = queue
         self.arguments = arguments
         self.ledger = Ledger(arguments.settle, arguments.remind, arguments.silent_after, arguments.max_skew)
         self.door = Door(arguments, self.ledger)
         self.state_file = StateFile(arguments.state_file, self.ledger) if arguments.state_file else None
-        self._lines = Allowance(LINES_AT_ONCE, LINES_A_SECOND)
+        self._lines = notices.Allowance(LINES_AT_ONCE, LINES_A_SECOND)
         self._heard = asyncio.Event()
 
     async def run(self) -> None:
@@ -491,14 +483,14 @@ class Source:
 async def run_source(queue: Queue, given: Mapping[str, t.Any]) -> None:
     """What `main` of the plugin does. Raises BadArguments."""
     check_rulebook(_version_of_rulebook())
-    await Source(queue, arguments_of(given)).run()
+    await Source(queue, notices.arguments_of(given)).run()
 
 
 def check_rulebook(version: str | None) -> None:
     """None where the source is run by something else."""
     if version is not None and tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < OLDEST_RULEBOOK:
         needed = ".".join(map(str, OLDEST_RULEBOOK))
-        raise BadArguments(f"this event source needs ansible-rulebook {needed} or newer, not {version}")
+        raise notices.BadArguments(f"this event source needs ansible-rulebook {needed} or newer, not {version}")
 
 
 def _version_of_rulebook() -> str | None:

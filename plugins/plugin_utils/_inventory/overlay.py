@@ -12,20 +12,8 @@ from .._azure.doubts import about_claims
 from .._azure.events import canonical_id, canonical_name, parse_resource_id
 from .._azure.vms import IDENTITY_VARIABLES, EventData, InventoryNames, false_claims, known_vms
 from .._common.text import iso_time, printable, some_of
-from .matching import (
-    Failure,
-    HostsByName,
-    InventoryHost,
-    Knowledge,
-    Overlay,
-    OverlaySettings,
-    Reading,
-    ReadingView,
-    VmWithoutHost,
-    is_asked_from_within,
-    new_hosts,
-    normal_endpoint,
-)
+from . import matching
+from .matching import Failure, HostsByName, InventoryHost, Knowledge, Overlay, OverlaySettings, Reading, ReadingView
 
 STATE_GROUPS = ("pending", "started", "clear", "unknown")
 TYPE_GROUPS = ("freeze", "preempt", "reboot", "redeploy", "terminate")
@@ -113,7 +101,7 @@ class WhyUnread:
             )
         elif host.name in self.why:
             reason = self.why[host.name]
-        elif host.endpoint is not None and is_asked_from_within(host.endpoint):
+        elif host.endpoint is not None and matching.is_asked_from_within(host.endpoint):
             reason = (
                 f"Only the host itself can ask {shown(host.endpoint)}: use source: facts, or give it another endpoint"
             )
@@ -206,7 +194,7 @@ class HostVariables:
             resource_group=known.get(_RESOURCE_GROUP) or resource_group,
             vm_id=known.get(_VM_IDS[0]) or known.get(_VM_IDS[1]),
             delivery_group=known.get(self.delivery_group_var),
-            endpoint=normal_endpoint(endpoint) if endpoint else None,
+            endpoint=matching.normal_endpoint(endpoint) if endpoint else None,
             identity=self._identity(known),
         )
 
@@ -267,7 +255,7 @@ def make_overlay(
     overlay = Overlay()
     without_host = list(knowledge.without_host.values())
     if settings.create_hosts:
-        new = new_hosts(without_host, knowledge.answerers, fleet, settings)
+        new = matching.new_hosts(without_host, knowledge.answerers, fleet, settings)
         if new:
             overlay.created = [host.name for host in new]
             fleet = HostsByName([*fleet.hosts.values(), *new])
@@ -303,7 +291,7 @@ class _Listed:
         self.known: dict[tuple[str | None, str | None, str | None], ReadingView | None] = {}
 
     def view_for(self, host: InventoryHost) -> ReadingView | None:
-        if host.endpoint is not None and not is_asked_from_within(host.endpoint):
+        if host.endpoint is not None and not matching.is_asked_from_within(host.endpoint):
             return None
         key = (host.subscription, host.resource_group, host.delivery_group)
         if key not in self.known:
@@ -372,7 +360,7 @@ def _warn(
     overlay: Overlay,
     views: t.Sequence[ReadingView],
     knowledge: Knowledge,
-    without_host: t.Sequence[VmWithoutHost],
+    without_host: t.Sequence[matching.VmWithoutHost],
     settings: OverlaySettings,
 ) -> None:
     left = list(knowledge.without_host.values())

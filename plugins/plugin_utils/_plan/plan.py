@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...module_utils._azure import rules as _rules
 from .._azure.doubts import Doubt, doubts_about, has_begun_by_its_own_reading
-from .._azure.events import TYPES_THAT_TAKE_AWAY, canonical_name
+from .._azure.events import canonical_name, takes_away
 from .._azure.vms import (
     IDENTITY_VARIABLES,
     NOW,
@@ -287,7 +287,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
         "not_shown_by": sorted((host for host in seen.silent if host not in seen.undeclared), key=natural),
         # VMs of the latter, among those that are uncovered.
         "not_believed_of": not_believed_of,
-        "vanishing": event.get("type") in TYPES_THAT_TAKE_AWAY,
+        "vanishing": takes_away(event),
         **ruling_on(event, rules),
     }
     may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
@@ -299,7 +299,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
 def how_careful(event: Mapping[str, t.Any], rules: Sequence[Rule], seconds_left: int | None) -> tuple[int, bool]:
     """Rank what is safe for the VM of every account first."""
     ruling = ruling_on({**event, "seconds_left": seconds_left}, rules)
-    return _CAREFUL.index(ruling["action"]), event.get("type") in TYPES_THAT_TAKE_AWAY
+    return _CAREFUL.index(ruling["action"]), takes_away(event)
 
 
 def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:

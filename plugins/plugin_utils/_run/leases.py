@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from .._azure.events import event_type
 from .._lease.lease import NOTE_KEYS, LeaseVerdict, Refusal, is_outvoted, outvoted_in_words, verdict
 from .._plan.plan import PlanEntry, PlanWave
 from .groups import THE_REST, Group, Grouping
@@ -179,7 +180,7 @@ def mark_of(entry: PlanEntry, now: float) -> MarkData:
         "event": entry["id"],
         "hosts": list(entry["hosts"]),
         "at": now,
-        "takes_down": not (entry["type"] == "Freeze" and entry["action"] == "approve"),
+        "takes_down": bool(event_type(entry["type"]).takes_down) or entry["action"] != "approve",
         "vanishing": bool(entry["vanishing"]),
     }
 

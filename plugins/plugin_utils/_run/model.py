@@ -15,7 +15,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from .._azure.events import TYPES_THAT_TAKE_AWAY
+from .._azure.events import event_type
 from .._common.text import natural
 
 
@@ -42,12 +42,12 @@ class Event:
 
     @property
     def takes_away(self) -> bool:
-        return self.type in TYPES_THAT_TAKE_AWAY
+        return bool(event_type(self.type).takes_away)
 
     @property
     def takes_down(self) -> bool:
-        """Only a Freeze that the policy approves without a drain takes nothing down."""
-        return not (self.type == "Freeze" and self.action == "approve")
+        """Only a pause that the policy approves without a drain takes nothing down."""
+        return bool(event_type(self.type).takes_down) or self.action != "approve"
 
     @property
     def position(self) -> tuple[float, str]:
@@ -347,7 +347,7 @@ class GroupState:
         A host that has booted since may have lost its journal, with a mark in it. A note that two lock hosts would
         remember, and lack, was never written by a majority: nobody has acted on it.
         """
-        if note.type in TYPES_THAT_TAKE_AWAY or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
+        if event_type(note.type).takes_away or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
         if not host.read:
             return True
@@ -439,7 +439,7 @@ class GroupState:
 
     def _is_taken_away(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
         """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
-        found = [kind in TYPES_THAT_TAKE_AWAY for kind in types]
+        found = [event_type(kind).takes_away for kind in types]
         if not any(found) or not host.read:
             return any(found)
         # What is drained for a Reboot, too, still counts while it can be read.

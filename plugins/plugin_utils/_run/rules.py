@@ -13,6 +13,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
+from .._azure.events import SAME_VM, event_type
 from .._common.text import natural, some_of
 from .model import (
     DRAIN,
@@ -431,7 +432,7 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
         or other.position > event.position  # pragma: no mutate
     ):
         return False
-    if other.type == "Redeploy":
+    if event_type(other.type).blocks == SAME_VM:
         # Whatever becomes of it: while it is due first, nothing else of that host is approved.
         return True
     # One that this run can't approve, or that takes nothing down, keeps nobody waiting.

@@ -9,9 +9,10 @@ import collections
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from .._azure.events import event_type
 from .._common.text import some_of
 from .._plan.plan import Plan, PlanEntry, SameReason
-from .run_state import BAD_STATES, STAYS, Outcome
+from .run_state import BAD_STATES, STAYS, Outcome, RecordData
 
 # Some 160 bytes a host and 450 an event: AWX keeps this in its database and hands it to every later job of a workflow.
 MOST_HOSTS = 2000
@@ -64,12 +65,14 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
     """
     # Who knows what an earlier run left behind there.
     problems = last_plan.get("journal_problems", ())
+    recorded = _recorded_of_unread(run.get("records", ()), last_plan)
     left: dict[str, list[t.Any]] = {
         "drained": sorted(
             {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", STAYS)}
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
             | _never_returned(outcomes, last_plan)
+            | {record["host"] for record in recorded}
         ),
         "failed": sorted(
             {host for host, outcome in outcomes.items() if _went_wrong(outcome)}
@@ -101,7 +104,9 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
     summary["ok"] = not (undone or nothing_read or unasked or run.get("stopped"))
     return {
         **summary,
-        "lines": summary_lines({**summary, "held": held, "unasked": unasked}, last_plan.get("unread", ()), problems),
+        "lines": summary_lines(
+            {**summary, "held": held, "unasked": unasked, "recorded": recorded}, last_plan.get("unread", ()), problems
+        ),
         "artifact": run_artifact(summary),
     }
 
@@ -110,6 +115,15 @@ def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Plan) -> set[str
     """Their event is over, but another run was at work on them."""
     back = ("restored", "passed", "failed")
     return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
+
+
+def _recorded_of_unread(records: Iterable[RecordData], last_plan: Plan) -> list[RecordData]:
+    """Return the records of hosts that can't be read: no event may show that something is drained for them."""
+    return [
+        record
+        for record in records
+        if record["host"] in last_plan["unknown"] and not any(event_type(kind).takes_away for kind in record["types"])
+    ]
 
 
 def _went_wrong(outcome: Outcome) -> bool:
@@ -192,6 +206,12 @@ def summary_lines(
             f"LEFT DRAINED: {_listed(left['drained'])}."
             " Run the playbook again to return to service what has no event any more."
         )
+    lines += [
+        f"{record['machine']} has a record that something is drained there for {record['host']}, which can't be read."
+        " Run the playbook again when it can be reached. If it never will be, put this right by hand, then remove the"
+        f" record there: {record['removal']}"
+        for record in summary.get("recorded", ())
+    ]
     lines += [
         f"Not known whether an earlier run left it drained: {_listed(group['hosts'])}. {group['why']}"
         for group in journal_problems

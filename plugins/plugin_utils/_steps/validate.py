@@ -372,9 +372,12 @@ def _check_for(module: str, needed: str) -> None:
         raise BadSteps(f"{needed} on the controller: ansible-galaxy collection install {collection}")
 
 
-def resolved_steps(templar: t.Any, task_vars: Mapping[str, t.Any], event: Mapping[str, t.Any]) -> t.Any:
-    """Plain data, not checked yet. What the event says is data, whoever kept it. Raises BadSteps."""
-    variables = {**task_vars, "maintenance_event": wrap_var({**NO_EVENT, **event})}
+def resolved_steps(templar: t.Any, task_vars: Mapping[str, t.Any], event: Mapping[str, t.Any] | None) -> t.Any:
+    """Plain data, not checked yet. What the event says is data, whoever kept it; None leaves that to the variables.
+
+    Raises BadSteps.
+    """
+    variables = task_vars if event is None else {**task_vars, "maintenance_event": wrap_var({**NO_EVENT, **event})}
     try:
         items = templar.copy_with_new_env(available_variables=variables).template(task_vars.get("drain_steps", []))
     except AnsibleError as error:

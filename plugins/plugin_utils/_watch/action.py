@@ -62,7 +62,7 @@ class WatchAction(DoesOneOf):
             settings,
             options["reflex"],
             task_vars,
-            lambda variables, event: resolved_steps(self._templar, variables, event),
+            lambda variables: resolved_steps(self._templar, variables, None),
             kinds,
             here,
             more,

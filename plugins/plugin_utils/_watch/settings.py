@@ -11,14 +11,13 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-import jinja2
-from jinja2 import nodes
-
 from ...module_utils._azure.http import check_endpoint
 from ...module_utils._azure.rules import BadRules, read_rules
 from ...module_utils._steps.machine import bad_web_address
-from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps, filled
+from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps
 from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
+from .._common.ansible import HEADER, could_be_a_template, is_trusted_as_template, trust_as_template
+from .._common.text import some_of
 from .._steps.kinds import DONE_BY_TASKS, Spec, Step, place_of, webhook_of_the_controller
 from .._steps.validate import BadSteps, checked_steps
 
@@ -114,293 +113,146 @@ def program_parts(files: Sequence[tuple[str, str]]) -> dict[str, str]:
     return {f"{root}/{name}": source for name, source in sorted(files)}
 
 
-# A host knows no templates. So the steps are resolved with marks in place of what is not known yet, which the host
-# replaces. Where a text that leads to a step looks at the event, as a condition does (EventUses finds them), or
-# marks come to another step than the template itself would for an event of some kind, the host can't do it.
+# A host knows no templates: it puts what it knows of an event in the place of `{{ maintenance_event.KEY }}`, and no
+# more. So exactly that becomes a mark, in the steps themselves, wherever they are written. Everything else is resolved
+# here, without an event: a text that needs one fails.
 
-Whereabouts: t.TypeAlias = tuple[t.Any, ...]
-Resolve: t.TypeAlias = Callable[[Mapping[str, t.Any]], Sequence[Step]]
-_LISTS = {"resources": True}
-MARKS: dict[str, t.Any] = {
-    key: [MARK % key] if key in _LISTS else MARK % key for key in (*KEYS, *_LISTS, "affects_this_host")
-}
-_TYPES = ("Reboot", "Redeploy", "Freeze", "Preempt", "Terminate")
-# In the place of a text that looks at the event.
-LOOKED = MARK_SIGN + "Looked" + MARK_SIGN
+EVENT, STEPS = "maintenance_event", "drain_steps"
+_FILLED_IN = ("checkpoint", "command", "failover", "log")
+# In the place of a text that needs an event in a step that a run does.
+_LEFT = MARK_SIGN + "Left" + MARK_SIGN
 _ANY_MARK = re.compile(f"{MARK_SIGN}[^{MARK_SIGN}]*{MARK_SIGN}")
+_EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_KEY_OF_EVENT = re.compile(rf"\{{\{{ *{EVENT}\.({'|'.join(KEYS)}) *\}}\}}")
+_WORD = re.compile(r"\w+")
+_NO_EVENT = f"there is no {EVENT} yet"
+# Unlike something undefined, it is an error for the filter `default` and in conditions, too.
+_FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
+_WHAT_TO_DO = (
+    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like that in the"
+    " step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
+    f" {', '.join(KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
+)
+
+Path: t.TypeAlias = tuple[t.Any, ...]
+# Resolves `drain_steps` of these variables. Raises BadSteps.
+Resolve: t.TypeAlias = Callable[[Mapping[str, t.Any]], t.Any]
 
 
-def events_to_try() -> list[dict[str, t.Any]]:
-    """Of every kind, and as different from each other as events are."""
-    found = []
-    for number, kind in enumerate(_TYPES):
-        for started in (False, True):
-            found.append(
-                {
-                    "id": f"{number}{int(started)}0E8FB1-0000-4000-8000-000000000000",
-                    "type": kind,
-                    "status": "Started" if started else "Scheduled",
-                    "source": ("Platform", "User")[(number + started) % 2],
-                    "resource_type": "VirtualMachine",
-                    "resources": [f"vm-{one}" for one in range(1 + (number + started) % 3)],
-                    "not_before": "" if started else f"2026-11-16T0{number}:35:05Z",
-                    "seconds_left": 0 if started else (30, 300, 900, 86400, 600)[number],
-                    "duration_seconds": (0, 5, 9, 600, -1)[(number + started) % 5],
-                    "description": ("", "Virtual machine is being paused")[(number // 2 + started) % 2],
-                    "affects_this_host": True,
-                }
-            )
+def reflex_steps(variables: Mapping[str, t.Any], resolve: Resolve, kinds_of_runs: Iterable[str]) -> t.Any:
+    """Resolve the steps, not checked yet, with marks for what a host fills in. Raises BadWatch or BadSteps.
+
+    `variables` are as the user has written them; the `kinds_of_runs` are never done by the host.
+    """
+    names = [STEPS, *_reached(variables.get(STEPS), variables)]
+    marked = {name: _marked(variables[name], kinds_of_runs) for name in names if name in variables}
+    without_event = {**variables, **marked, EVENT: _template(_FAILS)}
+    try:
+        return resolve(without_event)
+    except BadSteps as error:
+        if _NO_EVENT not in str(error):
+            raise
+    steps = without_event[STEPS]
+    for number, item in enumerate(steps if isinstance(steps, list) else [], start=1):
+        try:
+            resolve({**without_event, STEPS: [item]})
+        except BadSteps:
+            kind = f" ({next(iter(item))})" if isinstance(item, dict) and item else ""
+            raise _refusal(f"{STEPS}, step {number}{kind}", item, without_event) from None
+    raise _refusal(STEPS, steps, without_event)
+
+
+def _refusal(where: str, value: t.Any, variables: Mapping[str, t.Any]) -> BadWatch:
+    used = [".".join(map(str, path[1:])) or "it" for path, text in texts_in(value) if _asks_for_event(text)]
+    for name in _reached(value, variables):
+        found = texts_in(variables[name], (name,)) if name != EVENT else ()
+        used += [f"the variable {'.'.join(map(str, path))}" for path, text in found if _asks_for_event(text)]
+    return BadWatch(f"{where}: {some_of(used, 3) or 'a variable that it looks up'} {_WHAT_TO_DO}")
+
+
+def _marked(value: t.Any, kinds_of_runs: Iterable[str]) -> t.Any:
+    if isinstance(value, list):
+        return [_marked(one, kinds_of_runs) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kind = next(iter(value)) if len(value) == 1 else None
+    if kind in kinds_of_runs:
+        return with_texts(value, lambda text: _LEFT if _asks_for_event(text) else text)
+    if kind in _FILLED_IN:
+        return with_texts(value, _with_marks)
+    return {name: _marked(one, kinds_of_runs) for name, one in value.items()}
+
+
+def _with_marks(text: str) -> str:
+    # Blocks could make something else of a mark, and a header may set other delimiters.
+    if EVENT not in text or "{%" in text or text.startswith(HEADER) or not _is_template(text):
+        return text
+    return _template(_EXPRESSION.sub(lambda found: _KEY_OF_EVENT.sub(lambda key: MARK % key[1], found[0]), text))
+
+
+def _is_template(text: str) -> bool:
+    return not getattr(text, "__UNSAFE__", False) if trust_as_template is None else is_trusted_as_template(text)
+
+
+def _template(text: str) -> str:
+    return text if trust_as_template is None else trust_as_template(text)
+
+
+def _asks_for_event(text: str) -> bool:
+    return could_be_a_template(text) and EVENT in _WORD.findall(text)
+
+
+def _reached(value: t.Any, variables: Mapping[str, t.Any]) -> list[str]:
+    """List the variables that have a part in it, by the words in its templates."""
+    found: list[str] = []
+    left = [value]
+    while left:
+        texts = [text for _path, text in texts_in(left.pop(0)) if could_be_a_template(text)]
+        words = dict.fromkeys(word for text in texts for word in _WORD.findall(text))
+        # Of `vars`, which holds all of them, the words say which one.
+        names = [word for word in words if word in variables and word not in found and word != "vars"]
+        found += names
+        left += [variables[name] for name in names]
     return found
 
 
-def worded(item: t.Any) -> t.Any:
-    """The step with a word in the place of marks that does as a name and as a number, to see whose it is."""
-    return with_texts(item, lambda text: _ANY_MARK.sub("1", text))
+def _check_places_of_marks(steps: Sequence[Mapping[str, t.Any]]) -> None:
+    for step in steps:
+        for path, text in texts_in(step.get("arguments")):
+            if MARK_SIGN in text and not _is_filled_in_on_the_host(step["kind"], path, text):
+                where = f"{STEPS}, step {step['number']} ({step['kind']}): {'.'.join(map(str, path))}"
+                raise BadWatch(f"{where} {_WHAT_TO_DO}")
 
 
-def check_that_nothing_looks(items: t.Any, is_of_others: Callable[[t.Any], bool]) -> None:
-    """`items` are the user's steps with LOOKED in them. Raises BadWatch with the number of the first that has it."""
-    if not isinstance(items, list):
-        raise BadWatch(
-            "drain_steps as a whole depend on maintenance_event, which a host that acts by itself can't decide"
-        )
-    for number, item in enumerate(items, start=1):
-        for path, text in texts_in(item):
-            if LOOKED in text and not is_of_others(item):
-                raise _bad(number, str(path[0]) if path else "it", path[1:])
-
-
-def check_that_the_host_can(steps: Sequence[Step], resolve: Resolve, mine: Sequence[int]) -> None:
-    """`steps` are those of the user with MARKS; `mine` are the numbers of the steps that the host does. Raises BadWatch
-    with the number of the step.
-    """
-    for number in mine:
-        step = steps[number - 1]
-        for path, text in texts_in(step.arguments):
-            if MARK_SIGN in text and not _is_filled_in_on_the_host(step.kind, path, text):
-                raise _bad(number, step.kind, path)
-    for event in events_to_try():
-        for_event = resolve(event)
-        if len(for_event) != len(steps):
-            raise BadWatch(
-                f"drain_steps are {len(for_event)} steps for a {event['type']}, and {len(steps)} for another event:"
-                " a host that acts by itself can't decide that"
-            )
-        for number in mine:
-            step, wanted = steps[number - 1], for_event[number - 1]
-            if step.kind != wanted.kind or _texts(filled(step.arguments, event)) != _texts(wanted.arguments):
-                raise _bad(number, step.kind, ())
-
-
-def _bad(number: int, kind: str, path: Sequence[t.Any]) -> BadWatch:
-    where = f": {'.'.join(map(str, path))}" if path else ""
-    return BadWatch(
-        f"drain_steps, step {number}: {kind}{where} uses maintenance_event in a way"
-        " that a host can't fill in by itself. That is done in log.message, and where"
-        " {{ maintenance_event.KEY }} is a whole word of a command that is given as a list"
-    )
-
-
-def _is_filled_in_on_the_host(kind: str, path: Sequence[t.Any], text: str) -> bool:
+def _is_filled_in_on_the_host(kind: str, path: Path, text: str) -> bool:
     marks = [MARK % key for key in KEYS]
     if kind == "log" and path in (("message",), ("restore_message",)):
         for mark in marks:
             text = text.replace(mark, "")
         return MARK_SIGN not in text
-    # A word of a list: the last part of the path is its place.
-    return isinstance(path[-1], int) and text in marks and kind in ("command", "checkpoint", "failover")
+    # A word of a list: the last part of the path is its position.
+    return kind != "log" and isinstance(path[-1], int) and text in marks
 
 
-def _texts(value: t.Any) -> list[tuple[Whereabouts, str]]:
-    return list(texts_in(value, every=True))
-
-
-def texts_in(
-    value: t.Any, path: tuple[t.Any, ...] = (), every: bool = False
-) -> Iterable[tuple[tuple[t.Any, ...], str]]:
-    """Each text and where it is; with `every`, numbers and the like as texts, too."""
-    if isinstance(value, Mapping):
+def texts_in(value: t.Any, path: Path = ()) -> Iterable[tuple[Path, str]]:
+    """Each text and where it is."""
+    if isinstance(value, dict):
         for name, one in value.items():
-            yield from texts_in(one, (*path, name), every)
+            yield from texts_in(one, (*path, name))
     elif isinstance(value, (list, tuple)):
         for number, one in enumerate(value):
-            yield from texts_in(one, (*path, number), every)
-    elif every or isinstance(value, str):
-        yield path, str(value)
+            yield from texts_in(one, (*path, number))
+    elif isinstance(value, str):
+        yield path, value
 
 
 def with_texts(value: t.Any, put: Callable[[str], t.Any]) -> t.Any:
     """The same with each text replaced. One that stays is the same object: Ansible knows by it where it is from."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: with_texts(one, put) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [with_texts(one, put) for one in value]
     return put(value) if isinstance(value, str) else value
-
-
-# A host knows no templates: it puts what it knows of an event in the place of `{{ maintenance_event.KEY }}`, and no
-# more. So every text that leads to `drain_steps` is taken apart, however many variables are in between. One that
-# looks at an event, or at what another text has made of it, can't be done there. One that only passes it on can. A
-# variable whose name is itself made by a template can't be followed; check_that_the_host_can tries events of
-# every kind.
-
-EVENT = "maintenance_event"
-STEPS = "drain_steps"
-# Filters that pass on what they are given, as it is.
-_PASS_ON = frozenset({"combine", "d", "default", "first", "flatten", "last", "list", "reverse"})
-_BY_NAME = frozenset({"lookup", "q", "query"})
-_VARS_LOOKUPS = frozenset({"vars", "ansible.builtin.vars"})
-_WORD = re.compile(r"\w+")
-_ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"], autoescape=True)
-
-
-class EventUses:
-    """`variables` as the user has written them."""
-
-    def __init__(self, variables: Mapping[str, t.Any]) -> None:
-        self.variables = variables
-        self._trees: dict[str, nodes.Template | None] = {}
-        self.reached = self._reached()
-        self.told_of_it = self._told_of_it()
-
-    def replaced(self, instead: Callable[[str], t.Any]) -> dict[str, t.Any] | None:
-        """The variables with something else in the place of each text that looks at an event; None where none does."""
-        found: list[str] = []
-
-        def put(text: str) -> t.Any:
-            if self._only_passes_on(text):
-                return text
-            found.append(text)
-            return instead(text)
-
-        fresh: dict[str, t.Any] = {
-            name: with_texts(self.variables[name], put) for name in self.reached & self.told_of_it
-        }
-        if not found:
-            return None
-        every = self.variables.get("vars")
-        return {**self.variables, **({"vars": {**every, **fresh}} if isinstance(every, Mapping) else {}), **fresh}
-
-    def _reached(self) -> set[str]:
-        """The variables that have a part in the steps."""
-        found: set[str] = set()
-        left = [STEPS]
-        while left:
-            name = left.pop()
-            if name in self.variables and name not in found:
-                found.add(name)
-                left += self._names_of(name)
-        return found
-
-    def _names_of(self, variable: str) -> set[str]:
-        return {name for text in _templates_in(self.variables[variable]) for name in self._names_in(text)}
-
-    def _told_of_it(self) -> set[str]:
-        """Those among them in which an event, or what was made of it, has a part."""
-        names = {name: self._names_of(name) for name in self.reached}
-        found = {EVENT}
-        while more := {name for name in names if name not in found and names[name] & found}:
-            found |= more
-        return found
-
-    def _tree(self, text: str) -> nodes.Template | None:
-        """None where it can't be taken apart."""
-        if text not in self._trees:
-            try:
-                # Such a line may say that templates are written in other signs.
-                self._trees[text] = None if text.startswith("#jinja2:") else _ENVIRONMENT.parse(str(text))
-            except jinja2.TemplateError:
-                self._trees[text] = None
-        return self._trees[text]
-
-    def _names_in(self, text: str) -> set[str]:
-        tree = self._tree(text)
-        return set(_WORD.findall(text)) if tree is None else _names(tree)
-
-    def _only_passes_on(self, text: str) -> bool:
-        if not _is_template(text) or not self._names_in(text) & self.told_of_it:
-            return True
-        tree = self._tree(text)
-        return tree is not None and all(self._passes_on(one) for one in tree.body)
-
-    def _uses(self, node: nodes.Node | None) -> bool:
-        return node is not None and bool(_names(node) & self.told_of_it)
-
-    def _passes_on(self, node: nodes.Node) -> bool:
-        """A part of a template: text, something to be written, or a condition that has nothing to do with events."""
-        if isinstance(node, nodes.Output):
-            return all(_is_of_the_event(one) or self._moves(one) for one in node.nodes)
-        if isinstance(node, nodes.If) and not self._uses(node.test):
-            parts = [*node.body, *node.elif_, *node.else_]
-            return all(self._passes_on(one) for one in parts)
-        return not self._uses(node)
-
-    def _moves(self, node: nodes.Node | None) -> bool:
-        """Whether it passes on what is in variables, and does not look at it."""
-        if node is None or not self._uses(node):
-            return True
-        if isinstance(node, nodes.Name):
-            return node.name != EVENT
-        if isinstance(node, nodes.Getattr):
-            return self._moves(node.node)
-        if isinstance(node, nodes.Getitem):
-            return self._moves(node.node) and not self._uses(node.arg)
-        if isinstance(node, (nodes.Add, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair)):
-            return all(self._moves(one) for one in node.iter_child_nodes())
-        if isinstance(node, nodes.CondExpr):
-            return not self._uses(node.test) and self._moves(node.expr1) and self._moves(node.expr2)
-        if isinstance(node, nodes.Filter) and node.name in _PASS_ON:
-            return all(self._moves(one) for one in node.iter_child_nodes())
-        return _by_constant_name(node) is not None
-
-
-def _is_of_the_event(node: nodes.Node) -> bool:
-    """`maintenance_event.KEY`, or with the key in brackets, of a key that a host fills in."""
-    if not isinstance(node, (nodes.Getattr, nodes.Getitem)) or not isinstance(node.node, nodes.Name):
-        return False
-    return node.node.name == EVENT and _key_of(node) in KEYS
-
-
-def _names(node: nodes.Node) -> set[str]:
-    """The variables that it asks for, also by their names."""
-    # What is found is only below it.
-    parts: list[nodes.Node] = [node, *node.find_all((nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call))]
-    # Of `vars`, which holds them all, only what is asked for counts.
-    found = {one.name for one in parts if isinstance(one, nodes.Name) and one.name != "vars"}
-    for one in parts:
-        found |= _by_constant_name(one) or set()
-    return found
-
-
-def _by_constant_name(node: nodes.Node) -> set[str] | None:
-    """For `lookup('vars', 'NAME')` and `vars.NAME`, the names; None for all else."""
-    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in _BY_NAME:
-        words = [one.value if isinstance(one, nodes.Const) else None for one in node.args]
-        return {str(word) for word in words[1:]} if words[:1] and words[0] in _VARS_LOOKUPS else None
-    if isinstance(node, (nodes.Getattr, nodes.Getitem)) and isinstance(node.node, nodes.Name):
-        return {key} if node.node.name == "vars" and (key := _key_of(node)) else None
-    return None
-
-
-def _key_of(node: nodes.Getattr | nodes.Getitem) -> str | None:
-    if isinstance(node, nodes.Getattr):
-        return node.attr
-    return node.arg.value if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str) else None
-
-
-def _is_template(text: str) -> bool:
-    return "{{" in text or "{%" in text or text.startswith("#jinja2:")
-
-
-def _templates_in(value: t.Any) -> Iterable[str]:
-    if isinstance(value, Mapping):
-        for one in value.values():
-            yield from _templates_in(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _templates_in(one)
-    elif isinstance(value, str) and _is_template(value):
-        yield value
 
 
 VARIABLE = "watch_reflex"
@@ -419,47 +271,36 @@ def reflex_settings_of(
     settings: Mapping[str, t.Any],
     rules: Sequence[Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
-    resolve: Callable[[Mapping[str, t.Any], Mapping[str, t.Any]], t.Any],
+    resolve: Resolve,
     own_kinds: Mapping[str, Spec | None],
     here: str,
     more: Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
-    """The content of the file that only root reads. Of the user's `variables`, `resolve` makes steps for an event;
-    `here` is the host's inventory name.
-    """
-
-    def steps_for(event: Mapping[str, t.Any]) -> list[Step]:
-        return checked_steps(resolve(variables, event), own_kinds)
-
-    def is_of_others(item: t.Any) -> bool:
-        try:
-            return _why_others_do_it(checked_steps([worded(item)], own_kinds)[0], own_kinds, here) is not None
-        except BadSteps:
-            return False
-
+    """The content of the file that only root reads. `here` is the host's inventory name."""
     try:
-        if looking := EventUses(variables).replaced(lambda _text: LOOKED):
-            check_that_nothing_looks(resolve(looking, MARKS), is_of_others)
-        items = resolve(variables, MARKS)
-        if isinstance(items, list):
-            # A mark is no name of anything, and what others do is not done with it.
-            items = [worded(item) if is_of_others(item) else item for item in items]
-        checked = checked_steps(items, own_kinds)
-        steps = [_step(step, number, own_kinds, here) for number, step in enumerate(checked, start=1)]
-        check_that_the_host_can(checked, steps_for, [one["number"] for one in steps if not one.get("left")])
+        items = reflex_steps(variables, resolve, (*own_kinds, *DONE_BY_TASKS))
+        # A mark is no name of anything, and what others do is not done with it.
+        others = [_why_others_do_it(step, own_kinds, here) for step in checked_steps(_worded(items), own_kinds)]
+        checked = checked_steps([_worded(item) if why else item for item, why in zip(items, others)], own_kinds)
     except BadSteps as error:
         raise BadWatch(str(error)) from None
+    steps = [_step(step, number, why) for number, (step, why) in enumerate(zip(checked, others), start=1)]
+    _check_places_of_marks(steps)
     if more["latest"] < 0:
         raise BadWatch(f"watch_reflex_latest must be a number of seconds, not {more['latest']}")
     kept = {key: settings[key] for key in settings if key != "notify"}
     return {**kept, **more, "reflex": list(rules), "steps": steps, "steps_digest": digest_of_steps(steps)}
 
 
-def _step(step: Step, number: int, own_kinds: Mapping[str, Spec | None], here: str) -> dict[str, t.Any]:
-    left = _why_others_do_it(step, own_kinds, here)
-    if left:
-        return {"number": number, "kind": step.kind, "left": f"step {number} ({step.kind}) {left}"}
+def _step(step: Step, number: int, why_others_do_it: str | None) -> dict[str, t.Any]:
+    if why_others_do_it:
+        return {"number": number, "kind": step.kind, "left": f"step {number} ({step.kind}) {why_others_do_it}"}
     return {"number": number, "kind": step.kind, "arguments": step.arguments}
+
+
+def _worded(value: t.Any) -> t.Any:
+    """Put a word in the place of marks that does as a name and as a number."""
+    return with_texts(value, lambda text: _ANY_MARK.sub("1", text))
 
 
 def _why_others_do_it(step: Step, own_kinds: Mapping[str, Spec | None], here: str) -> str | None:

@@ -82,7 +82,7 @@ def scripts(draw, number, others):
         )
     )
     outside = draw(st.sampled_from([()] * 9 + [("x",)]))
-    # Nobody here can approve what names a stranger: it is not days ahead.
+    # Nobody here can approve what names a VM outside the run: it is not days ahead.
     notices = [120.0, 300.0, 600.0, 900.0] if outside else [120.0, 300.0, 600.0, 900.0, FAR, FAR]
     sometimes = st.one_of(st.none(), st.none(), st.none(), seconds(20, 400))
     return Script(
@@ -165,9 +165,7 @@ def stowaways(name):
     """A liar that joins an event and says that its approval was sent."""
     return st.builds(
         lambda event, names, since: Lie(
-            since=since,
-            claims=(Claim(event, (*names, name)),),
-            journal=JournalLie(marks=(MarkLie(event, (name,)),)),
+            since=since, claims=(Claim(event, (*names, name)),), journal=JournalLie(marks=(MarkLie(event, (name,)),))
         ),
         event=EVENTS,
         names=some_of(MACHINES, most=1),

@@ -92,13 +92,11 @@ def fan_out(folder, hosts, awx, *arguments):
 
 
 def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
-    looked = fan_out(tmp_path, hosts, awx, "--check")
-    assert looked.code == 0, looked.output
+    looked = fan_out(tmp_path, hosts, awx, "--check").ended()
     assert "9 hosts: 2 jobs for 2 delivery groups with 6 hosts" in looked.output
     assert awx.writes == []
 
-    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_drain_profile=web")
-    assert done.code == 0, done.output
+    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_drain_profile=web").ended()
     assert awx.refusals == []
     (launched,) = awx.launches.workflow_jobs.values()
     assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2", "b-0,b-1,b-2"]
@@ -118,8 +116,7 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
 
 def test_what_awx_would_replace_is_not_launched(tmp_path, hosts, awx, template):
     template["ask_limit_on_launch"] = False
-    done = fan_out(tmp_path, hosts, awx, "-e", '{"maintenance_max_at_once": 5}')
-    assert done.code == 2
+    done = fan_out(tmp_path, hosts, awx, "-e", '{"maintenance_max_at_once": 5}').ended(2)
     said = done.of("Refuse what AWX would replace")["msg"]
     assert said[0] == "Nothing was launched."
     assert "does not ask for a limit" in said[1]
@@ -131,8 +128,7 @@ def test_jobs_with_other_variables_than_asked_for_get_no_word(tmp_path, hosts, a
     """Somebody edits the template between the check and the jobs."""
     awx.launches.meanwhile = lambda: template.update(survey_enabled=False)
     awx.launches.looks_until_the_end = 1000
-    done = fan_out(tmp_path, hosts, awx)
-    assert done.code == 2
+    done = fan_out(tmp_path, hosts, awx).ended(2)
     said = done.of("Compare what the jobs were given with what they should be")["msg"]
     assert "The jobs do nothing, as they get no word to begin" in said[0]
     assert "(group-1) has None for maintenance_fan_out_id" in " ".join(said)
@@ -141,16 +137,14 @@ def test_jobs_with_other_variables_than_asked_for_get_no_word(tmp_path, hosts, a
 
 def test_lease_and_word_are_renewed_in_turns(tmp_path, hosts, awx):
     awx.launches.looks_until_the_end = 9
-    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=2")
-    assert done.code == 0, done.output
+    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=2").ended()
     assert done.output.count("TASK [Renew the lease on each lock host]") >= 2
     assert done.output.count("TASK [Leave the word on each lock host, or take it back]") >= 4
 
 
 def test_a_job_that_fails_is_a_failure_and_the_lease_is_given_back(tmp_path, hosts, awx):
     awx.launches.jobs_fail = True
-    done = fan_out(tmp_path, hosts, awx)
-    assert done.code == 2
+    done = fan_out(tmp_path, hosts, awx).ended(2)
     said = done.of("Tell how they ended")["msg"]
     assert said[0].endswith(": failed.")
     assert "did not end well; its output says why." in said[1]
@@ -205,8 +199,7 @@ def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, tmp_path):
         return done.code == 0
 
     awx.launches.run = job
-    collected = playbook("collect")
-    assert collected.code == 0, collected.output
+    playbook("collect").ended()
     done = playbook("awx_fan_out", *LONG_LEASE)
     assert done.code == 0, done.output + "".join(outputs)
     assert "All 1 jobs ended well." in done.output
@@ -242,9 +235,7 @@ def test_the_workflow_is_launched_once_and_only_for_a_reason(tmp_path):
         def look():
             command = ["ansible-playbook", "-i", str(fleet.inventory()), "maintenance.azure.awx_look"]
             more = {"ANSIBLE_COLLECTIONS_PATH": collections_path(), **awx.environment}
-            done = run(tmp_path, [*command, "-e", json.dumps(given)], 300, **more)
-            assert done.code == 0, done.output
-            return done
+            return run(tmp_path, [*command, "-e", json.dumps(given)], 300, **more).ended()
 
         assert "Nothing to do, so nobody is asked." in look().output
         assert awx.launches.workflow_jobs == {}

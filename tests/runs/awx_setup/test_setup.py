@@ -71,14 +71,12 @@ def awx():
 
 @pytest.fixture(scope="module")
 def first(folder, awx):
-    done = set_up(folder, awx.environment, MORE)
-    assert done.code == 0, done.output
+    done = set_up(folder, awx.environment, MORE).ended()
     assert awx.refusals == []
     return done
 
 
 def test_everything_is_there(first, awx):
-    assert first.code == 0
     names = {kind: sorted(str(item.get("name")) for item in awx.store.list(kind)) for kind in awx.store.kinds}
     assert names["projects"] == names["inventories"] == ["Azure maintenance"]
     assert names["inventory_sources"] == ["Azure maintenance: hosts"]
@@ -96,7 +94,6 @@ def test_everything_is_there(first, awx):
 
 
 def test_a_run_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
-    assert first.code == 0
     run = awx.store.named("job_templates", "Azure maintenance: drain then approve")
     assert (run["job_slice_count"], run["allow_simultaneous"], run["ask_job_slice_count_on_launch"]) == (
         1,
@@ -112,7 +109,6 @@ def test_a_run_is_never_sliced_and_never_runs_twice_at_a_time(first, awx):
 
 
 def test_the_survey_asks_for_hosts_limit_check_mode_and_drain_steps(first, awx):
-    assert first.code == 0
     run = awx.store.named("job_templates", "Azure maintenance: drain then approve")
     asked = {question["variable"]: question for question in run["survey_spec"]["spec"]}
     assert set(asked) == {
@@ -170,7 +166,6 @@ WITH_GATE = {
 
 
 def test_required_answers_are_not_empty(first, awx):
-    assert first.code == 0
     questions = [
         question
         for template in (*awx.store.list("job_templates"), *awx.store.list("workflow_job_templates"))
@@ -183,7 +178,6 @@ def test_required_answers_are_not_empty(first, awx):
 
 def test_the_schedule_looks_and_the_workflow_asks_and_runs(first, awx):
     """Where a job may ask AWX to launch something, there is no gate."""
-    assert first.code == 0
     store = awx.store
     (schedule,) = store.list("schedules")
     look = store.named("job_templates", "Azure maintenance: look")
@@ -205,12 +199,10 @@ def test_the_schedule_looks_and_the_workflow_asks_and_runs(first, awx):
 
 def test_a_second_run_changes_nothing(first, folder, awx):
     """Also where there is a secret, which can't be read back, and where somebody has paused the schedule."""
-    assert first.code == 0
     (schedule,) = awx.store.list("schedules")
     schedule["enabled"] = False
     awx.writes.clear()
-    again = set_up(folder, awx.environment, MORE)
-    assert again.code == 0, again.output
+    again = set_up(folder, awx.environment, MORE).ended()
     changed = {line["task"] for line in again.results if line["result"].get("changed")}
     assert changed == set()
     # What was pushed since is fetched each time.
@@ -220,12 +212,10 @@ def test_a_second_run_changes_nothing(first, folder, awx):
 
 def test_a_changed_file_and_a_pushed_commit(first, folder, awx):
     """No schedule, and no credential for AWX itself any more: a gate comes, and what is not needed goes."""
-    assert first.code == 0
     awx.syncs.revision = "2222222"
     secret = {**MORE["awx_setup_notification"], "update_secrets": True}
     fewer = {"awx_setup_schedule": "", "awx_setup_controller_credential": "", "awx_setup_fan_out": False}
-    done = set_up(folder, awx.environment, {**MORE, **fewer, "awx_setup_notification": secret})
-    assert done.code == 0, done.output
+    done = set_up(folder, awx.environment, {**MORE, **fewer, "awx_setup_notification": secret}).ended()
     assert awx.refusals == []
     assert done.of("Fetch the project")["changed"] is True
     said = done.of("Say what is there and how it is kept up to date")["msg"]
@@ -240,8 +230,7 @@ def test_a_changed_file_and_a_pushed_commit(first, folder, awx):
 def simple(tmp_path_factory):
     """What the guide shows first: the schedule starts the workflow, and a gate keeps it from asking in vain."""
     with AwxDouble(PROJECT) as other:
-        done = set_up(tmp_path_factory.mktemp("simple"), other.environment, shown=("awx.yml",))
-        assert done.code == 0, done.output
+        set_up(tmp_path_factory.mktemp("simple"), other.environment, shown=("awx.yml",)).ended()
         assert other.refusals == []
         yield other.store
 
@@ -272,8 +261,7 @@ def test_a_project_that_is_not_fetched_in_time_is_said_in_a_sentence(folder):
     """AWX's own module would ask without a pause, for ever."""
     with AwxDouble(PROJECT) as other:
         other.syncs.outcomes = ["pending", "pending"]
-        done = set_up(folder, other.environment, {"awx_setup_project_timeout": 3}, shown=("awx.yml",))
-        assert done.code == 2
+        done = set_up(folder, other.environment, {"awx_setup_project_timeout": 3}, shown=("awx.yml",)).ended(2)
         said = done.of("Say that the project could not be fetched")["msg"]
         assert "could not fetch https://git.example.com/ops/azure-maintenance.git within 3 seconds" in said
         assert other.syncs.looks <= 4
@@ -282,35 +270,29 @@ def test_a_project_that_is_not_fetched_in_time_is_said_in_a_sentence(folder):
 def test_a_first_sync_that_failed_is_tried_again(folder):
     with AwxDouble(PROJECT) as other:
         other.syncs.outcomes = ["failed", "failed"]
-        done = set_up(folder, other.environment, shown=("awx.yml",))
-        assert done.code == 2
+        done = set_up(folder, other.environment, shown=("awx.yml",)).ended(2)
         assert "Then run this again." in done.of("Say that the project could not be fetched")["msg"]
-        again = set_up(folder, other.environment, shown=("awx.yml",))
-        assert again.code == 0, again.output
+        set_up(folder, other.environment, shown=("awx.yml",)).ended()
 
 
 def test_an_organization_that_is_not_there_is_said_in_a_sentence(folder, awx):
     writes = list(awx.writes)
-    done = set_up(folder, awx.environment, {"awx_setup_organization": "Defualt"})
-    assert done.code == 2
+    done = set_up(folder, awx.environment, {"awx_setup_organization": "Defualt"}).ended(2)
     said = done.of("Make sure that there is the organization")["msg"]
     assert said.startswith("AWX has no organization Defualt, or this user may not see it")
     assert awx.writes == writes
 
 
 def test_two_sets_in_one_awx(first, folder, awx):
-    assert first.code == 0
     if all(item["name"] != "Second" for item in awx.store.list("organizations")):
         awx.store.add("organizations", {"name": "Second"})
     second = {"awx_setup_organization": "Second"}
-    done = set_up(folder, awx.environment, second, shown=("awx.yml",))
-    assert done.code == 2
+    done = set_up(folder, awx.environment, second, shown=("awx.yml",)).ended(2)
     said = done.of("Make sure that no other organization has a set of this name")["msg"]
     assert "give this set another one in awx_setup_name" in said
     refusals = list(awx.refusals)
     second |= {"awx_setup_name": 'The "other" one', "awx_setup_simultaneous": True}
-    done = set_up(folder, awx.environment, second, shown=("awx.yml",))
-    assert done.code == 0, done.output
+    done = set_up(folder, awx.environment, second, shown=("awx.yml",)).ended()
     assert awx.refusals == refusals
     templates = [item["name"] for item in awx.store.list("job_templates") if item["name"].startswith("The")]
     assert 'The "other" one: collect' in templates
@@ -320,23 +302,20 @@ def test_two_sets_in_one_awx(first, folder, awx):
 
 
 def test_a_wrong_token_is_said_in_a_sentence(folder, awx):
-    done = set_up(folder, awx.environment, CONTROLLER_OAUTH_TOKEN="a wrong one")
-    assert done.code == 2
+    done = set_up(folder, awx.environment, CONTROLLER_OAUTH_TOKEN="a wrong one").ended(2)
     where = awx.environment["CONTROLLER_HOST"]
     said = done.of("Say why AWX can't be asked")["msg"]
     assert said == f"AWX at {where} does not accept the token in CONTROLLER_OAUTH_TOKEN."
 
 
 def test_an_awx_that_is_not_there_is_said_in_a_sentence(folder):
-    done = set_up(folder, {"CONTROLLER_HOST": "http://127.0.0.1:1", "CONTROLLER_OAUTH_TOKEN": "any"})
-    assert done.code == 2
+    done = set_up(folder, {"CONTROLLER_HOST": "http://127.0.0.1:1", "CONTROLLER_OAUTH_TOKEN": "any"}).ended(2)
     said = done.of("Say why AWX can't be asked")["msg"]
     assert said == "AWX at http://127.0.0.1:1 is out of reach: [Errno 111] Connection refused."
 
 
 def test_without_awx_awx_it_says_how_to_get_it(folder):
-    done = set_up(folder, {}, ANSIBLE_COLLECTIONS_PATH=collections_path().split(":", maxsplit=1)[0])
-    assert done.code == 2
+    done = set_up(folder, {}, ANSIBLE_COLLECTIONS_PATH=collections_path().split(":", maxsplit=1)[0]).ended(2)
     said = done.of("Say why AWX can't be asked")["msg"]
     assert said == "The collection awx.awx is not installed: ansible-galaxy collection install awx.awx."
 
@@ -351,7 +330,6 @@ def test_without_awx_awx_it_says_how_to_get_it(folder):
 )
 def test_settings_that_can_not_be_meant(folder, awx, settings, said):
     writes = list(awx.writes)
-    done = set_up(folder, awx.environment, settings)
-    assert done.code == 2
+    done = set_up(folder, awx.environment, settings).ended(2)
     assert said in done.of("Refuse settings that can't be meant")["msg"]
     assert awx.writes == writes

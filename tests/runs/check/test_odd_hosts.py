@@ -186,12 +186,7 @@ def found(tmp_path_factory):
         ("plain", "the journal can be written", "good", "by "),
         ("no-folder", "the journal can be written", "bad", "is not a folder"),
         ("plain", "journal", "good", "none: the host is in service"),
-        (
-            "left",
-            "journal",
-            "bad",
-            "drained since 2026-11-16T00:21:00Z by run run-7 for E-1, which is not",
-        ),
+        ("left", "journal", "bad", "drained since 2026-11-16T00:21:00Z by run run-7 for E-1, which is not"),
         ("unreadable", "journal", "bad", "can't be understood"),
         ("of-others", "journal", "bad", "can be written by others, so it is not trusted"),
         ("plain", "watcher", "good", "none here"),

@@ -110,8 +110,7 @@ def test_a_report_that_can_not_be_written_is_told(tmp_path):
         "-e",
         "check_report=/proc/nothing/x.json",
     ]
-    done = run(tmp_path, command)
-    assert done.code == 2
+    done = run(tmp_path, command).ended(2)
     assert "Name a file in check_report that may be written" in done.of("Put together what was seen")["msg"]
 
 

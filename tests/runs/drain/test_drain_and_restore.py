@@ -117,8 +117,7 @@ def test_few_tasks_and_round_trips(tmp_path, units):
         {"services": {"names": ["web"]}},
     ]
     book = fleet(tmp_path, {f"h{number}": {} for number in range(3)}, drain_steps=steps)
-    run = play(tmp_path, book, DRAIN, RESTORE, RESTORE, PATH=on_path(units))
-    assert run.code == 0, run.output
+    run = play(tmp_path, book, DRAIN, RESTORE, RESTORE, PATH=on_path(units)).ended()
     seen = [(line["task"].split(" : ")[-1], line["outcome"]) for line in counted(run, "h1")]
     of_roles = [line for line in seen if not line[0].startswith(("Validating", "maintenance.azure."))]
     assert of_roles == [
@@ -151,8 +150,7 @@ def test_check_mode_touches_nothing(tmp_path, haproxy, nginx, units):
     ]
     upstream = nginx.upstream.read_text()
     book = fleet(tmp_path, {"web_0": {"drain_steps": steps}, "lb1": {}}, maintenance_status=status_with(EVENT))
-    run = play(tmp_path, book, DRAIN, SHOW, RESTORE, hosts="web_0", arguments=("--check",), PATH=on_path(units))
-    assert run.code == 0, run.output
+    run = play(tmp_path, book, DRAIN, SHOW, RESTORE, hosts="web_0", arguments=("--check",), PATH=on_path(units)).ended()
     assert run.of("maintenance.azure.steps : Do the step on the host")["done"] == ["stopped web"]
     assert run.of("Show")["msg"][0]["state"] == "drained"
     assert (haproxy.states()["web_0"], units.calls(), nginx.upstream.read_text()) == ("ready", [], upstream)
@@ -212,10 +210,9 @@ def test_clear_failures(tmp_path, haproxy, units):
     hosts["in_time"]["maintenance_status"] = soon(150)
     hosts["in_time"]["drain_timeout"] = 9
     book = fleet(tmp_path, {"lb1": {}, **hosts}, maintenance_status=status_with(EVENT))
-    run = play(tmp_path, book, DRAIN, hosts="all:!lb1", arguments=("--forks", "20"), PATH=on_path(units))
+    run = play(tmp_path, book, DRAIN, hosts="all:!lb1", arguments=("--forks", "20"), PATH=on_path(units)).ended(2)
     client.close()
     listening.close()
-    assert run.code == 2
     for name, (_steps, message) in cases.items():
         failures = [line["result"] for line in run.results if line["host"] == name and line["outcome"] == "failed"]
         assert failures, f"{name} did not fail"
@@ -334,8 +331,7 @@ def test_restore_undoes_what_was_done_and_begun(tmp_path, killed, units):
     state = journal(tmp_path)
     (tmp_path / "state" / "journal.json").write_text(json.dumps({**state, "boot_id": "another"}))
     threading.Thread(target=go_when_somebody_waits, args=(tmp_path,), daemon=True).start()
-    run = killed(RESTORE, SHOW_INTERRUPTED, RESTORE)
-    assert run.code == 0, run.output
+    run = killed(RESTORE, SHOW_INTERRUPTED, RESTORE).ended()
     assert journal(tmp_path) is None
     # Between two steps either of them may be the first.
     assert log(tmp_path) in (["1", "2", "-2", "-1"], ["1", "2", "3", "-3", "-2", "-1"])

@@ -1,15 +1,17 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The examples of docs/drain-steps.md, docs/first-run.md and docs/troubleshooting.md, with the paths of this test."""
+"""The examples of docs/drain-steps.md, first-run.md, automatic-repairs.md and troubleshooting.md, with our paths."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,10 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds imp
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import checked_steps
 from helpers import ROOT
 from helpers.ansible_run import inventory, play, run
-from helpers.simulator_process import Simulator
+from helpers.host_services import program, running
+from helpers.network import free_port, http_server
+from helpers.simulator_process import Simulator, ask
+from helpers.waiting import wait_until
 
 pytestmark = pytest.mark.rest
 GUIDE = ROOT / "docs" / "drain-steps.md"
@@ -86,8 +91,7 @@ def test_the_examples_run(tmp_path, haproxy, nginx, units, listener):
     roles = [{"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}} for name in ("drain", "restore")]
     folders = [str(units.folder), str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
     before = nginx.upstream.read_text()
-    run = play(tmp_path, book, *roles, hosts="web_0", PATH=os.pathsep.join(folders))
-    assert run.code == 0, run.output
+    play(tmp_path, book, *roles, hosts="web_0", PATH=os.pathsep.join(folders)).ended()
     assert (tmp_path / "log").read_text().splitlines() == [
         "leave-ring ",
         "hand-over ",
@@ -164,18 +168,15 @@ def test_the_guide(tmp_path, fleet, haproxy, units):
     read, look, run = commands
     event = fleet.add_event(type="Reboot", resources=["web-1"], dwell=1)
 
-    done = do(tmp_path, units, read)
-    assert done.code == 0, done.output
+    done = do(tmp_path, units, read).ended()
     assert "3 hosts: 2 with nothing planned, 1 with events, 0 unread" in done.output
 
-    done = do(tmp_path, units, look)
-    assert done.code == 0, done.output
+    done = do(tmp_path, units, look).ended()
     assert "Wave 1 of 1" in done.output
     assert units.calls() == []
     assert fleet.event(event["id"])["status"] == "Scheduled"
 
-    done = do(tmp_path, units, run)
-    assert done.code == 0, done.output
+    done = do(tmp_path, units, run).ended()
     assert fleet.event(event["id"])["status"] == "Finished"
     assert units.calls() == ["stop nginx", "start nginx"]
     assert haproxy.states()["web_1"] == "ready"
@@ -191,10 +192,121 @@ def test_a_host_is_put_back_by_hand(tmp_path, fleet, haproxy, units):
     event = fleet.add_event(type="Reboot", resources=["web-0"])
     (told,) = [command for command in commands if "restore_one" in command]
     command = told.replace("web-3", "web-0")
-    done = do(tmp_path, units, command.replace("restore_one", "drain_one"))
-    assert done.code == 0, done.output
+    do(tmp_path, units, command.replace("restore_one", "drain_one")).ended()
     assert (haproxy.states()["web_0"], units.states()) == ("drain", {"nginx": "inactive"})
     fleet.cancel(event["id"])
-    done = do(tmp_path, units, command)
-    assert done.code == 0, done.output
+    do(tmp_path, units, command).ended()
     assert (haproxy.states()["web_0"], units.states()) == ("ready", {"nginx": "active"})
+
+
+# Two health paths: what the load balancer asks, and what Azure's automatic repairs ask.
+
+RICH = {"ApplicationHealthState": "Healthy"}
+NGINX = (
+    "user root;\ndaemon off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n"
+    "client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;\n"
+)
+HAPROXY = (
+    "global\n  stats socket HAPROXY_SOCKET mode 600 level admin\n"
+    "defaults\n  timeout connect 1s\n  timeout client 30s\n  timeout server 30s\n"
+)
+
+
+def named_blocks(page):
+    """The blocks of a page by the words after the # of their first line."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return dict(re.findall(r"^```(?:yaml|nginx|text)\n# ([^\n,]+)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+class TwoPaths:
+    def __init__(self, folder, way, app):
+        self.folder, self.way, self.port = folder, way, free_port()
+        self.socket = str(folder / "admin.sock")
+        self.replacements = {
+            "/run/haproxy/admin.sock": self.socket,
+            "HAPROXY_SOCKET": self.socket,
+            "/var/lib/maintenance": str(folder),
+            "127.0.0.1:8000": app.removeprefix("http://"),
+            "[8000]": f"[{app.rpartition(':')[2]}]",
+            "8080": str(self.port),
+            "wait: 15": "wait: 0",
+        }
+        self.blocks = {name: self.here(text) for name, text in named_blocks("automatic-repairs.md").items()}
+
+    def here(self, text):
+        for old, new in self.replacements.items():
+            text = text.replace(old, new)
+        return text
+
+    def steps(self):
+        return yaml.safe_load(self.blocks[self.way])["drain_steps"]
+
+    def command(self):
+        binary, path = program(self.way), self.folder / "configuration"
+        if self.way == "nginx":
+            path.write_text(NGINX + self.blocks["/etc/nginx/conf.d/health.conf"] + "}\n")
+            return [binary, "-p", str(self.folder), "-c", str(path), "-e", "stderr"]
+        path.write_text(self.here(HAPROXY) + self.blocks["/etc/haproxy/haproxy.cfg"])
+        return [binary, "-db", "-f", str(path)]
+
+    def ask(self, path):
+        return ask(f"http://127.0.0.1:{self.port}/health/{path}")
+
+    def statuses(self):
+        return self.ask("lb").status, self.ask("vm").status
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.statuses() == (200, 200)
+        return False
+
+    @contextlib.contextmanager
+    def asked_all_the_time(self):
+        """Ask as the extension of Azure does, and yield the answers that are not those of a healthy VM."""
+        unhealthy, ended = [], threading.Event()
+
+        def probe():
+            while not ended.wait(0.02):
+                answer = self.ask("vm")
+                if answer.status != 200 or answer.json != RICH:
+                    unhealthy.append(answer)
+
+        thread = threading.Thread(target=probe)
+        thread.start()
+        try:
+            yield unhealthy
+        finally:
+            ended.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("way", ["nginx", "haproxy"])
+def test_a_drain_fails_the_path_of_the_load_balancer_and_never_that_of_automatic_repairs(tmp_path, units, way):
+    program("curl")
+    units.set(app="active")
+
+    def health(*_request):
+        return (200, RICH) if units.states()["app"] == "active" else (503, None)
+
+    def do(role):
+        done = play(tmp_path, book, {"ansible.builtin.include_role": {"name": f"maintenance.azure.{role}"}}, PATH=path)
+        assert done.code == 0, done.output
+
+    path = os.pathsep.join([str(units.folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+    with http_server(health) as app:
+        paths = TwoPaths(tmp_path, way, app)
+        host = {"drain_journal": f"{tmp_path}/journal/journal.json", "drain_steps": paths.steps()}
+        book = inventory(tmp_path, {"web-0": {**host, "maintenance_status": {"events": []}}})
+        with running(paths.command(), paths.answers):
+            with paths.asked_all_the_time() as unhealthy:
+                do("drain")
+                assert units.states() == {"app": "inactive"}
+                wait_until(lambda: paths.ask("app").status != 200)
+                assert (paths.statuses(), paths.ask("vm").json) == ((503, 200), RICH)
+                do("restore")
+                assert paths.statuses() == (200, 200)
+            assert unhealthy == []
+            # A VM that breaks by itself is repaired all the same.
+            units.set(app="inactive")
+            wait_until(lambda: paths.ask("vm").status == 503)
+            assert paths.ask("lb").status == 503

@@ -110,3 +110,24 @@ def test_a_task_of_the_user_that_hangs_ends_in_the_time_of_its_step(fleet, half)
     host = hanging(fleet, at=r"AnsiballZ_command\.py", after=RETURN if half == "restore" else "")
     # Without pipelining Ansible removes a folder of its own on the host when a task has ended.
     ran(fleet, host, "-e", "approve_wait_timeout=20", ANSIBLE_PIPELINING="0", PATH=os.environ["PATH"])
+
+
+@pytest.mark.rest
+def test_a_service_that_is_being_switched_on_is_unread_in_one_pass_and_read_in_the_next(tmp_path):
+    """The first request takes an hour, which passes in the drain of the other group."""
+    slow = {"first_call_seconds": 3600, "empty_while_switching_on": True}
+    with RunFleet(tmp_path, hosts=3, domains=2, group_per_domain=True, **slow) as fleet:
+        with pytest.raises(TimeoutError):
+            fleet.simulator.read("web-1", timeout=1)
+        fleet.simulator.advance(3600)
+        fleet.event_per_domain(notice=7200)
+        an_hour_passes = {"command": {"drain": fleet.control_command("/clock", {"advance": 3600})}}
+        fleet.host_vars["web-1"]["drain_steps"] = [an_hour_passes, fleet.noted_step("web-1")]
+        run = fleet.run("-e", "maintenance_read_timeout=15").ended()
+        first_pass = " ".join(run.output.partition("PLAY [Return to service")[0].split())
+        for host in ("web-0", "web-2"):
+            assert f"nothing is known about 1 host: {host}." in first_pass, run.output
+        assert list(fleet.approved_at()) == ["E1", "E0"]
+        fleet.assert_nothing_approved_before_its_hosts_were_drained()
+        fleet.assert_restored_only_after_the_end()
+        fleet.assert_back_to_normal()

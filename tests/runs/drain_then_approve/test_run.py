@@ -29,13 +29,11 @@ def pair(tmp_path):
 
 def test_three_domains(fleet):
     fleet.event_per_domain()
-    plan = fleet.run("--check")
-    assert plan.code == 0, plan.output
+    plan = fleet.run("--check").ended()
     assert "Wave 3 of 3: update domain 2" in plan.output
     assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
 
-    run = fleet.run()
-    assert run.code == 0, run.output
+    run = fleet.run().ended()
     assert sorted(fleet.approvals()) == ["E0", "E1", "E2"]
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
     fleet.assert_one_domain_at_a_time()
@@ -61,8 +59,7 @@ def test_three_domains(fleet):
         "    service",
     ]
 
-    again = fleet.run()
-    assert again.code == 0, again.output
+    fleet.run().ended()
     assert len(fleet.approvals()) == 3
     assert len(fleet.notes()) == 8
 
@@ -70,8 +67,7 @@ def test_three_domains(fleet):
 def test_enough_hosts_stay_in_service(tmp_path):
     with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_per_domain()
-        run = fleet.run("-e", "maintenance_min_in_service=1")
-        assert run.code == 0, run.output
+        fleet.run("-e", "maintenance_min_in_service=1").ended()
         assert sorted(fleet.approvals()) == ["E0", "E1"]
         fleet.assert_one_domain_at_a_time()
 
@@ -101,8 +97,7 @@ TASKS_DONE_ONCE = 41
 def test_a_plain_wave_takes_few_tasks(tmp_path):
     with RunFleet(tmp_path, hosts=3, domains=1) as fleet:
         fleet.event_per_domain(dwell=0)
-        run = fleet.run()
-    assert run.code == 0, run.output
+        run = fleet.run().ended()
     results = [(line["host"], line["task"].split(" : ")[-1], line["outcome"]) for line in run.results]
     assert [task for host, task, _outcome in results if host == "web-1"] == TASKS_OF_A_HOST
     assert not [task for host, task, outcome in results if host == "web-1" and outcome == "skipped"]
@@ -120,8 +115,7 @@ def test_a_short_freeze_is_approved_without_a_drain_by_default(pair):
 
 def test_a_vm_that_is_taken_away_is_not_waited_for_and_not_restored(pair):
     pair.simulator.add_event(id="S", type="Preempt", resources=["web-0"], notice=600, dwell=600)
-    run = pair.run()
-    assert run.code == 0, run.output
+    run = pair.run().ended()
     assert (pair.approvals(), pair.count("drain", "web-0"), pair.count("restore", "web-0")) == (["S"], 1, 0)
     assert pair.summary(run)["hosts"]["web-0"]["state"] == "vanished"
     # It was approved, and nobody has waited for its end.
@@ -149,8 +143,7 @@ def test_hostile_words_stay_words(pair, tmp_path):
             pair.noted_step(host),
             {"log": {"message": "draining for {{ maintenance_event.description }}"}},
         ]
-    run = pair.run()
-    assert run.code == 0, run.output
+    run = pair.run().ended()
     assert sorted(pair.approvals()) == sorted(ids)
     assert [pair.summary(run)["events"][event_id]["outcome"] for event_id in ids] == ["over", "over"]
     assert not trap.exists()
@@ -159,8 +152,7 @@ def test_hostile_words_stay_words(pair, tmp_path):
 
 def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair):
     pair.event_per_domain()
-    run = pair.run("-e", "approve_wait_timeout=30m")
-    assert run.code == 2
+    run = pair.run("-e", "approve_wait_timeout=30m").ended(2)
     assert "must be a whole number of seconds" in run.output
     assert (pair.notes(), pair.approvals(), pair.drained_hosts()) == ([], [], [])
 
@@ -168,8 +160,7 @@ def test_a_setting_that_can_not_be_used_is_refused_before_anything_is_done(pair)
 @pytest.mark.rest
 def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
     pair.journal("web-1").write_text("{")
-    run = pair.run()
-    assert run.code == 2, run.output
+    run = pair.run().ended(2)
     assert pair.summary(run)["left"]["failed"] == ["web-1"]
     assert "Not known whether an earlier run left it drained: web-1" in " ".join(run.output.split())
 
@@ -177,8 +168,7 @@ def test_a_host_whose_journal_can_not_be_read_may_be_drained(pair):
 def test_a_fleet_of_which_nothing_could_be_read_is_a_failure(pair):
     for host in pair.domain_of:
         pair.host_vars[host]["maintenance_endpoint"] = "http://127.0.0.1:1"
-    run = pair.run("--check")
-    assert run.code == 2
+    run = pair.run("--check").ended(2)
     assert "None of the 2 hosts could be read, so there is no plan." in run.output
 
 
@@ -196,8 +186,7 @@ def test_somebody_is_told_when_something_is_left_to_do(pair, listener):
     assert told["left"]["failed"] == ["web-1"]
     assert any("web-1" in line for line in told["lines"])
     # One that can't be told changes nothing.
-    run = pair.run("-e", "maintenance_failure_webhook=http://127.0.0.1:9/none")
-    assert run.code == 2
+    run = pair.run("-e", "maintenance_failure_webhook=http://127.0.0.1:9/none").ended(2)
     assert "Something is left to do, see above." in run.output
 
 
@@ -231,6 +220,5 @@ def test_a_wave_of_hundreds_of_rounds(tmp_path):
     (tmp_path / "tasks" / "round.yml").write_text(ROUND)
     (tmp_path / "wave.yml").write_text(WAVE)
     inventory = ansible_run.inventory(tmp_path, {"web-0": {}})
-    run = ansible_run.run(tmp_path, ["ansible-playbook", "-i", str(inventory), "wave.yml"], 600)
-    assert run.code == 0, run.output
+    run = ansible_run.run(tmp_path, ["ansible-playbook", "-i", str(inventory), "wave.yml"], 600).ended()
     assert f"There were {ROUNDS} rounds" in run.output

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host speaks for itself alone: hosts that lie about others, in whole runs.
 
-A host that lies has a metadata service of its own, with what it wants the run to believe.
+A host that lies has a metadata service of its own, with what it wants the run to trust.
 """
 
 from __future__ import annotations
@@ -67,10 +67,9 @@ def test_an_event_that_only_a_host_shows_whom_it_does_not_name(fleet):
     with liar as lies:
         lies.add_event(id="LIE", type="Reboot", resources=EVERYBODY, group="lies", description=JINJA_HEADER)
         fleet.simulator.add_event(id="E1", type="Reboot", resources=["web-1"], dwell=1)
-        run = fleet.run()
+        run = fleet.run().ended()
         assert liar.was_asked()
         assert [line for line in lies.log() if line["approved"]] == []
-    assert run.code == 0, run.output
     assert {host for _word, host, _at in fleet.notes()} == {"web-1"}
     assert fleet.approvals() == ["E1"]
     fleet.assert_back_to_normal()
@@ -119,9 +118,8 @@ def test_a_false_claim_does_not_keep_the_true_host_from_its_turn(fleet):
     fleet.simulator.add_event(id="E0", type="Reboot", resources=["web-0", "web-3"], dwell=1)
     with Liar(fleet, "other-0", "web-3") as lies:
         lies.add_event(id="E0", type="Freeze", duration=1, resources=["web-0", "web-3"], group="lies", notice=600)
-        run = fleet.run()
+        fleet.run().ended(2)
     # The event was taken care of; that somebody claims to be web-3 is for a person to look at.
-    assert run.code == 2
     assert fleet.approvals() == ["E0"]
     fleet.assert_nothing_approved_before_its_hosts_were_drained()
     assert fleet.count("drain", "other-0") == 0

@@ -21,11 +21,7 @@ from helpers.watcher_process import Watcher
 
 __all__ = ["listener"]
 MISSING = what_is_missing()
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.rest,
-    pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
-]
+pytestmark = [pytest.mark.once, pytest.mark.rest, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 QUICK_POLLS = {"EDA_JOB_TEMPLATE_REFRESH_DELAY": "0.5"}
 RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
 
@@ -116,10 +112,7 @@ def test_killed_in_mid_run_and_started_again(tmp_path, alone):
     with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         with_marks(fleet, fleet.domain_of)
         given = {"maintenance_secret": "s", "maintenance_remind": 5, "maintenance_state_file": str(tmp_path / "kept")}
-        with (
-            Rulebook(tmp_path, fleet.inventory(), given) as rulebook,
-            watched(fleet, rulebook.port, fleet.domain_of),
-        ):
+        with Rulebook(tmp_path, fleet.inventory(), given) as rulebook, watched(fleet, rulebook.port, fleet.domain_of):
             rulebook.wait_until_it_listens()
             fleet.event_of_domain("0", dwell=20)
             fleet.event_of_domain("1")

@@ -34,7 +34,7 @@ def journal_with(*steps):
 
 
 def lies(folder, listener_url):
-    """Steps that the user never wrote, each of which would leave the trap, or be heard of, if it was believed."""
+    """Steps that the user never wrote, each of which would leave the trap, or would be received, if it was trusted."""
     trap = ["touch", str(folder / "trap")]
     nginx = {"upstream_file": str(folder / "upstream"), "server": "a", "test_command": trap, "reload_command": trap}
     (folder / "upstream").write_text("upstream web { server a down; }\n")
@@ -64,7 +64,7 @@ def lies(folder, listener_url):
 
 
 @pytest.mark.rest
-def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listener):
+def test_a_run_with_nothing_to_do_trusts_no_step_of_a_journal(tmp_path, listener):
     found = lies(tmp_path, listener.url)
     with RunFleet(tmp_path, hosts=2) as fleet:
         journal = fleet.journal("web-0")
@@ -81,10 +81,8 @@ def test_a_run_with_nothing_to_do_believes_no_step_of_a_journal(tmp_path, listen
 
         # What the message says makes an end of it, after a person has put things right.
         words = re.search(r"ansible web-0 -m maintenance.azure.drain_journal -a '[^']*'", _one_line(told)).group()
-        forgotten = run(tmp_path, [*shlex.split(words), "-i", str(fleet.inventory())])
-        assert forgotten.code == 0, forgotten.output
-        again = fleet.run()
-        assert again.code == 0, again.output
+        run(tmp_path, [*shlex.split(words), "-i", str(fleet.inventory())]).ended()
+        fleet.run().ended()
         assert fleet.drained_hosts() == []
 
 
@@ -110,8 +108,7 @@ def test_what_was_done_on_the_host_itself_is_undone_there(tmp_path, what):
     (tmp_path / "journal.json").write_text(json.dumps(journal_with(step)))
     (tmp_path / "journal.json").chmod(0o600)
     hosts = inventory(tmp_path, {"web-0": {"drain_journal": f"{tmp_path}/journal.json", "maintenance_endpoint": ""}})
-    restored = play(tmp_path, hosts, RESTORE)
-    assert restored.code == 0, restored.output
+    play(tmp_path, hosts, RESTORE).ended()
     assert mark.exists()
     assert not (tmp_path / "journal.json").exists()
 
@@ -144,8 +141,9 @@ def drained(tmp_path, haproxy):
         }
         return inventory(tmp_path, {"web_0": {"drain_steps": steps, **own}, "lb1": {}})
 
-    told = play(tmp_path, hosts(balanced(tmp_path, haproxy)), DRAIN, hosts="web_0", vars={"maintenance_status": status})
-    assert told.code == 0, told.output
+    play(
+        tmp_path, hosts(balanced(tmp_path, haproxy)), DRAIN, hosts="web_0", vars={"maintenance_status": status}
+    ).ended()
     assert haproxy.states()["web_0"] == "drain"
     assert (tmp_path / "A1").exists()
     return lambda steps: play(tmp_path, hosts(steps), RESTORE, hosts="web_0")
@@ -153,8 +151,7 @@ def drained(tmp_path, haproxy):
 
 @pytest.mark.rest
 def test_steps_that_name_the_event_are_undone_without_it(tmp_path, haproxy, drained):
-    told = drained(balanced(tmp_path, haproxy))
-    assert told.code == 0, told.output
+    drained(balanced(tmp_path, haproxy)).ended()
     assert haproxy.states()["web_0"] == "ready"
     assert not (tmp_path / "A1").exists()
     assert list((tmp_path / "records").iterdir()) == []
@@ -164,33 +161,29 @@ def test_steps_that_name_the_event_are_undone_without_it(tmp_path, haproxy, drai
 def test_steps_that_were_edited_are_known_again(tmp_path, haproxy, drained):
     steps = balanced(tmp_path, haproxy, timeout=30)
     steps[0]["log"]["message"] = "another message"
-    told = drained([{"connections": {"ports": [1]}}, *reversed(steps)])
-    assert told.code == 0, told.output
+    drained([{"connections": {"ports": [1]}}, *reversed(steps)]).ended()
     assert haproxy.states()["web_0"] == "ready"
 
 
 @pytest.mark.rest
 def test_a_step_that_was_removed_is_told(tmp_path, haproxy, drained):
-    told = drained(balanced(tmp_path, haproxy)[:1])
-    assert told.code == 2
+    told = drained(balanced(tmp_path, haproxy)[:1]).ended(2)
     assert "step 2 (load_balancer.haproxy web web_0 on lb1)" in told.output
     # What was done on the host itself is undone all the same.
     assert not (tmp_path / "A1").exists()
     assert haproxy.states()["web_0"] == "drain"
 
-    put_back = drained(balanced(tmp_path, haproxy))
-    assert put_back.code == 0, put_back.output
+    drained(balanced(tmp_path, haproxy)).ended()
     assert haproxy.states()["web_0"] == "ready"
 
 
-def test_the_load_balancer_is_believed_about_itself(tmp_path, haproxy, drained):
+def test_the_load_balancer_is_trusted_about_itself(tmp_path, haproxy, drained):
     """The journal says that the server was in maintenance before; lb1 knows better."""
     path = tmp_path / "web_0.json"
     journal = json.loads(path.read_text())
     journal["steps"][1]["before"] = {"state": "maint", "up": False}
     path.write_text(json.dumps(journal))
-    told = drained(balanced(tmp_path, haproxy))
-    assert told.code == 0, told.output
+    drained(balanced(tmp_path, haproxy)).ended()
     assert haproxy.states()["web_0"] == "ready"
 
 
@@ -203,8 +196,7 @@ def test_a_record_names_whom_it_is_for(tmp_path, haproxy, drained):
     assert kept["before"]["state"] == "ready"
     assert record.stat().st_mode & 0o777 == 0o600
     record.write_text(json.dumps({**kept, "host": "web_9"}))
-    told = drained(balanced(tmp_path, haproxy))
-    assert told.code == 2
+    told = drained(balanced(tmp_path, haproxy)).ended(2)
     assert "It was drained for the host web_9" in told.output
     assert haproxy.states()["web_0"] == "drain"
 
@@ -212,10 +204,8 @@ def test_a_record_names_whom_it_is_for(tmp_path, haproxy, drained):
 def test_a_journal_that_is_gone_leaves_no_entry_down(tmp_path, haproxy, drained):
     """The disk is lost, as after a Redeploy of a VM with an ephemeral one: the load balancer itself remembers."""
     (tmp_path / "web_0.json").unlink()
-    told = drained(balanced(tmp_path, haproxy))
-    assert told.code == 0, told.output
+    drained(balanced(tmp_path, haproxy)).ended()
     assert haproxy.states()["web_0"] == "ready"
     assert list((tmp_path / "records").iterdir()) == []
-    again = drained(balanced(tmp_path, haproxy))
-    assert again.code == 0, again.output
+    again = drained(balanced(tmp_path, haproxy)).ended()
     assert not [line for line in again.results if line["result"].get("changed")]

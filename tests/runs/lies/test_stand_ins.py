@@ -68,7 +68,7 @@ APPROVE = {
 
 
 @pytest.mark.parametrize("case", [outside_the_limit, declared_to_be_another_vm])
-def test_the_module_believes_no_stand_in(fleet, case):
+def test_the_module_trusts_no_stand_in(fleet, case):
     """Neither as the host that sends nor in `drained`."""
     said, _arguments = case(fleet)
     run = play(fleet.folder, fleet.inventory(), READ, KEEP, APPROVE, hosts="web-0:evil")

@@ -40,8 +40,7 @@ def test_what_is_read_now(tmp_path, simulator):
     away = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
     hosts = {vm: {"maintenance_endpoint": url} for vm, url in simulator.endpoints.items()}
     inventory = ansible_run.inventory(tmp_path, {**hosts, "away": away})
-    run = report(tmp_path, inventory)
-    assert run.code == 0, run.output
+    run = report(tmp_path, inventory).ended()
     found = data(tmp_path)
     assert {host["name"]: host["state"] for host in found["hosts"]} == {
         "web-0": "pending",
@@ -66,18 +65,15 @@ def test_the_last_run(tmp_path):
     with RunFleet(tmp_path, hosts=2, domains=2) as fleet:
         fleet.event_per_domain()
         kept = tmp_path / "run.json"
-        run = fleet.run("-e", f"maintenance_run_file={kept}")
-        assert run.code == 0, run.output
+        run = fleet.run("-e", f"maintenance_run_file={kept}").ended()
         summary = fleet.summary(run)
         assert json.loads(kept.read_text()) == summary
         inventory = fleet.inventory()
-        first = report(tmp_path, inventory, "-e", f"maintenance_run_file={kept}", "-e", "maintenance_report_name=first")
-        assert first.code == 0, first.output
+        report(tmp_path, inventory, "-e", f"maintenance_run_file={kept}", "-e", "maintenance_report_name=first").ended()
         (tmp_path / "vars.json").write_text(
             json.dumps({"maintenance_run": summary, "maintenance_report_name": "second"})
         )
-        second = report(tmp_path, inventory, "-e", f"@{tmp_path / 'vars.json'}")
-        assert second.code == 0, second.output
+        report(tmp_path, inventory, "-e", f"@{tmp_path / 'vars.json'}").ended()
     for name in ("first", "second"):
         found = data(tmp_path, name)
         assert found["last_run"] == summary
@@ -103,8 +99,7 @@ def test_without_reading_anything(tmp_path, simulator):
         tmp_path, {**hosts, "web-0": {"maintenance_endpoint": simulator.endpoint("web-0")}}
     )
     folder = tmp_path / "not" / "there"
-    run = report(tmp_path, inventory, "-e", "maintenance_report_read=false", "-e", f"maintenance_report_dir={folder}")
-    assert run.code == 0, run.output
+    report(tmp_path, inventory, "-e", "maintenance_report_read=false", "-e", f"maintenance_report_dir={folder}").ended()
     assert simulator.log() == []
     counts = data(folder)["counts"]
     assert (counts["hosts"], counts["clear"], counts["unknown"]) == (2000, 1999, 1)
@@ -124,6 +119,5 @@ def test_without_reading_anything(tmp_path, simulator):
 )
 def test_mistakes_end_in_a_sentence(tmp_path, options, part):
     inventory = ansible_run.inventory(tmp_path, {"a": {}})
-    run = report(tmp_path, inventory, "-e", json.dumps({"maintenance_report_read": False, **options}))
-    assert run.code == 2
+    run = report(tmp_path, inventory, "-e", json.dumps({"maintenance_report_read": False, **options})).ended(2)
     assert part in run.of("Write the page and the data")["msg"]

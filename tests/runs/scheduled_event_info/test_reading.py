@@ -145,12 +145,6 @@ def test_query(tmp_path, hosts):
         pytest.param({}, {"ANSIBLE_PIPELINING": "1"}, (), id="pipelining"),
         pytest.param({"loop": [1, 2]}, {}, (), id="loop"),
         pytest.param({"delegate_to": "web_0"}, {}, (), id="delegated to itself"),
-        pytest.param(
-            {"environment": {"http_proxy": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1"}},
-            {},
-            (),
-            id="proxy",
-        ),
     ],
 )
 def test_ways_to_run_a_task(tmp_path, hosts, keywords, settings, arguments):
@@ -202,8 +196,7 @@ def test_hostile_text_comes_back_as_it_is(tmp_path):
     odd = {"EventType": text, "Impact": {text: [text]}}
     with Simulator({"vms": [{"name": "web", "compute": {"location": text}}]}) as simulator:
         simulator.add_event(id=text, type="Reboot", resources=["web"], description=text, extra=odd)
-        outcome = read_hostile(tmp_path, simulator)
-    assert outcome.code == 0, outcome.output
+        outcome = read_hostile(tmp_path, simulator).ended()
     result = outcome.of("Read")
     assert result["events"][0]["description"] == text
     assert result["events"][0]["type"] == text

@@ -68,8 +68,7 @@ def role(tmp_path, simulator):
             "ansible.builtin.include_role": {"name": "maintenance.azure.watch", "tasks_from": tasks_from},
         }
         words = ("-e", f"@{tmp_path / 'variables.json'}", *arguments)
-        ended = play(tmp_path, hosts, task, arguments=words, **surroundings)
-        assert ended.code == code, ended.output
+        ended = play(tmp_path, hosts, task, arguments=words, **surroundings).ended(code)
         run.output = ended.output
         return [line["task"] for line in ended.results if line["result"].get("changed")]
 
@@ -386,8 +385,7 @@ def test_the_rehearsal(tmp_path):
         ]
         # What the guide gives the last of its commands.
         remove = re.search(r"rehearse.yml (-e watch_state=absent.*)", console).group(1).split()
-        ended = run(tmp_path, play)
-        assert ended.code == 0, ended.output
+        run(tmp_path, play).ended()
         out_of_service, audit = place / "out-of-service", place / "log" / "audit.jsonl"
         reboot, preempt = events_of_the_guide()
 
@@ -421,7 +419,6 @@ def test_the_rehearsal(tmp_path):
             "drain begins",
             "drained",
         ]
-        ended = run(tmp_path, [*play, *remove])
-        assert ended.code == 0, ended.output
+        run(tmp_path, [*play, *remove]).ended()
     assert not out_of_service.exists()
     assert not (place / "lib").exists()

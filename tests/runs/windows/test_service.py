@@ -180,7 +180,7 @@ def test_nothing_is_written_in_check_mode(tmp_path, windows):
 
 
 @pytest.mark.parametrize("what", ["folder", "journal"])
-def test_what_somebody_else_has_made_is_not_believed(tmp_path, windows, what):
+def test_what_somebody_else_has_made_is_not_trusted(tmp_path, windows, what):
     if what == "folder":
         windows.machine.make_folder(windows.folder, SOMEBODY)
     else:
@@ -210,11 +210,7 @@ def test_another_run_that_takes_the_journal_over_is_noticed(tmp_path, windows):
     taken = {**json.loads(windows.text(there)), "run_id": "other"}
     other = {
         "name": "Meanwhile",
-        "ansible.builtin.copy": {
-            "content": json.dumps(taken),
-            "dest": str(windows.real(there)),
-            "mode": "600",
-        },
+        "ansible.builtin.copy": {"content": json.dumps(taken), "dest": str(windows.real(there)), "mode": "600"},
         "delegate_to": "localhost",
         "vars": {"ansible_connection": "local", "ansible_shell_type": "sh"},
     }

@@ -36,8 +36,7 @@ def test_services_are_stopped_and_those_that_ran_start_again(tmp_path, windows, 
     run_on(tmp_path, windows, settings, steps, DRAIN)
     assert windows.machine.services() == {"W3SVC": "stopped", "WAS": "stopped", "Spooler": "stopped"}
     assert json.loads(windows.machine.text(JOURNAL))["state"] == "drained"
-    run = run_on(tmp_path, windows, settings, steps, RESTORE)
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, settings, steps, RESTORE).ended()
     assert windows.machine.services() == {"W3SVC": "started", "WAS": "started", "Spooler": "stopped"}
     assert windows.machine.text(JOURNAL) is None
 
@@ -61,12 +60,10 @@ def test_commands_logs_and_probe_files(tmp_path, windows, settings):
         {"command": {"drain": note(diary, "leave"), "restore": note(diary, "join")}},
         {"failover": {"command": note(diary, "hand over"), "restore_command": note(diary, "take back")}},
     ]
-    run = run_on(tmp_path, windows, settings, steps, DRAIN)
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, settings, steps, DRAIN).ended()
     assert windows.machine.text(probe) is None
     assert diary.read_text().split("\n")[:-1] == ["save", "leave", "hand over"]
-    run = run_on(tmp_path, windows, settings, steps, RESTORE)
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, settings, steps, RESTORE).ended()
     assert windows.machine.text(probe) == "I am fine"
     assert diary.read_text().split("\n")[3:-1] == ["take back", "join", "load"]
     log = [json.loads(line)["Message"] for line in (windows.machine.folder / "event_log").read_text().splitlines()]
@@ -98,8 +95,7 @@ def test_a_command_that_never_ends_is_ended_on_the_host_too(tmp_path, windows, s
 
 def test_opening_the_journal_and_the_beginning_of_the_first_step_are_one_call(tmp_path, windows, settings):
     look = {"name": "Look", "maintenance.azure.drain_journal": {}}
-    run = run_on(tmp_path, windows, settings, [{"command": {"drain": ["true"]}}], look, DRAIN)
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, settings, [{"command": {"drain": ["true"]}}], look, DRAIN).ended()
     ours = windows.calls()
     # The reading, the journal with its first step, and its end. What the step itself takes is not ours.
     assert ours == [["boot", "read", "read"], ["boot", "replace"], ["boot", "replace"]]
@@ -109,8 +105,7 @@ def test_check_mode_changes_nothing(tmp_path, windows, settings):
     windows.machine.set_services(W3SVC="started")
     diary = tmp_path / "diary"
     steps = [{"services": {"names": ["W3SVC"]}}, {"command": {"drain": note(diary, "leave")}}]
-    run = run_on(tmp_path, windows, settings, steps, DRAIN, arguments=("--check",))
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, settings, steps, DRAIN, arguments=("--check",)).ended()
     assert windows.machine.services() == {"W3SVC": "started"}
     assert not diary.exists()
     assert windows.machine.text(JOURNAL) is None
@@ -142,8 +137,7 @@ def test_the_collection_is_asked_for_before_anything_is_drained(tmp_path, window
 
 
 def test_without_steps_of_ours_the_collection_is_not_needed(tmp_path, windows):
-    run = run_on(tmp_path, windows, SETTINGS, [], DRAIN, RESTORE)
-    assert run.code == 0, run.output
+    run_on(tmp_path, windows, SETTINGS, [], DRAIN, RESTORE).ended()
 
 
 @pytest.fixture
@@ -163,8 +157,7 @@ def test_health_is_checked_before_the_journal_is_closed(tmp_path, windows, setti
     assert "is returned to service but not healthy" in run.output
     assert json.loads(windows.machine.text(JOURNAL))["state"] == "restoring"
     show = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ restore_result.health | map(attribute='ok') }}"}}
-    run = run_on(tmp_path, windows, settings, steps, RESTORE, show, restore_health=health)
-    assert run.code == 0, run.output
+    run = run_on(tmp_path, windows, settings, steps, RESTORE, show, restore_health=health).ended()
     assert run.of("Show")["msg"] == [True, True, True]
     assert windows.machine.text(JOURNAL) is None
 
@@ -292,8 +285,7 @@ def test_load_balancers_on_another_machine(tmp_path, hosts, haproxy, nginx):
             **journal,
         )
     upstream = nginx.upstream.read_text()
-    drained = hosts.run(DRAIN_EACH)
-    assert drained.code == 0, drained.output
+    hosts.run(DRAIN_EACH).ended()
     assert haproxy.states() == {"web_0": "drain", "web_1": "drain", "web_2": "maint"}
     assert nginx.upstream.read_text().count(" down;") == 3
     assert len(list(records.glob("*.json"))) == 4
@@ -302,8 +294,7 @@ def test_load_balancers_on_another_machine(tmp_path, hosts, haproxy, nginx):
     modules = {call["module"] for host in hosts.windows.values() for call in host.machine.calls()}
     assert modules == {"maintenance.azure._windows_host"}
 
-    restored = hosts.run(RESTORE_EACH)
-    assert restored.code == 0, restored.output
+    hosts.run(RESTORE_EACH).ended()
     assert haproxy.states() == {"web_0": "ready", "web_1": "ready", "web_2": "maint"}
     assert nginx.upstream.read_text() == upstream
     assert not list(records.glob("*.json"))

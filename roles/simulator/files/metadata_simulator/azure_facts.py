@@ -4,8 +4,21 @@
 """What Azure documents, or was seen to do: versions, fields, times, words."""
 
 PREVIEW_VERSION = "2017-03-01"
-EVENT_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
-EVENT_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01"}
+# In use, and in none of Microsoft's pages: the version that shows advisories.
+ADVISORY_VERSION = "2024-07-09"
+EVENT_VERSIONS = (
+    "2017-03-01",
+    "2017-08-01",
+    "2017-11-01",
+    "2019-01-01",
+    "2019-04-01",
+    "2019-08-01",
+    "2020-07-01",
+    ADVISORY_VERSION,
+)
+ADVISORY = "Advisory"
+SPOT_ADVISORY = "SpotRebalanceRecommendation"
+EVENT_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01", SPOT_ADVISORY: ADVISORY_VERSION}
 EVENT_FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "DurationInSeconds": "2020-07-01"}
 
 # A separate list: these versions do not answer for events, and most event versions do not answer here.
@@ -121,11 +134,16 @@ EMPTY_COMPUTE_FIELDS = {
     "userData": "",
 }
 
-NOTICE_SECONDS = {"Freeze": 900, "Reboot": 900, "Redeploy": 600, "Preempt": 30, "Terminate": 300}
+NOTICE_SECONDS = {"Freeze": 900, "Reboot": 900, "Redeploy": 600, "Preempt": 30, "Terminate": 300, SPOT_ADVISORY: 30}
 DEFAULT_NOTICE_SECONDS = 900
 # What the owner of a scale set may choose, from the shortest to the longest.
 TERMINATE_NOTICE_SECONDS = (300, 900)
+# From the end of the impact until the event is removed; all of the time in Started where the impact is a short one.
 DEFAULT_DWELL_SECONDS = 600
+# A platform reboot takes some 25 minutes, and its event stays for ten more.
+PLATFORM_REBOOT_SECONDS = 2100
+# What Azure waits at least between two domains of a set.
+DOMAIN_PAUSE_SECONDS = 1800
 FREEZE_SECONDS = 5
 UNKNOWN_DURATION = -1
 
@@ -150,5 +168,6 @@ SCENARIOS = {
     "hardware_failure": {"type": "Reboot", "status": "Started", "description": FAILURE},
     "predicted_failure": {"type": "Redeploy", "notice": 5 * 86400},
     "spot_eviction": {"type": "Preempt"},
+    "spot_advisory": {"type": SPOT_ADVISORY},
     "scale_in": {"type": "Terminate"},
 }

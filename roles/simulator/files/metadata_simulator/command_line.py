@@ -13,12 +13,14 @@ from .settings import PROFILES, SETTING_RULES
 EXAMPLE_FLEET = """{
   "groups": {
     "web": {"kind": "availability_set", "resource_group": "rg-web"},
-    "pool": {"kind": "scale_set"}
+    "pool": {"kind": "scale_set"},
+    "flex": {"kind": "flexible_scale_set"}
   },
   "vms": [
     {"name": "web-0", "group": "web", "update_domain": "0"},
     {"name": "web-1", "group": "web", "update_domain": "1"},
     {"name": "pool_0", "group": "pool"},
+    {"name": "flex_1a2b3c4d", "group": "flex"},
     {"name": "db-0", "zone": "1", "address": "127.0.10.1"}
   ],
   "events": [
@@ -104,7 +106,26 @@ def command_line():
         "--api-versions",
         type=lambda text: text.split(","),
         metavar="V,V",
-        help="the only api-versions of events to answer, as some clouds lack some (default: all seven)",
+        help="the only api-versions of events to answer, as some clouds lack some (default: all eight)",
+    )
+    parser.add_argument(
+        "--unknown-version-status",
+        type=int,
+        metavar="CODE",
+        help="answer to an api-version of events that is not there: 400 or 404 (default: 400)",
+    )
+    parser.add_argument(
+        "--platform-reboot-seconds",
+        type=float,
+        metavar="S",
+        help="how long a Reboot by the platform stays Started; its VMs are back ten minutes earlier (azure: 2100), "
+        "or after one minute (quick: 600)",
+    )
+    parser.add_argument(
+        "--domain-pause-seconds",
+        type=float,
+        metavar="S",
+        help="how long a maintenance waits between two domains of its group (azure: 1800, quick: 0)",
     )
     parser.add_argument(
         "--stop-with-stdin",
@@ -151,6 +172,9 @@ def settings_of(options):
             "requests_per_second",
             "unknown_event_status",
             "api_versions",
+            "unknown_version_status",
+            "platform_reboot_seconds",
+            "domain_pause_seconds",
         )
     }
     given["impact"] = None if options.impact is None else options.impact == "on"

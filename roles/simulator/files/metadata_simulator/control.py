@@ -28,6 +28,7 @@ class Control:
             ("GET", r"^/state$", lambda given: world.state()),
             ("GET", r"^/events$", lambda given: world.event_views()),
             ("POST", r"^/events$", world.add_event),
+            ("POST", r"^/maintenance$", world.add_maintenance),
             (
                 "POST",
                 r"^/events/([^/]+)/(cancel|start|finish)$",

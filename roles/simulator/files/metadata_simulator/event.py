@@ -9,7 +9,8 @@ import time
 import uuid
 
 from .azure_facts import (
-    DEFAULT_DWELL_SECONDS,
+    ADVISORY,
+    ADVISORY_VERSION,
     DEFAULT_NOTICE_SECONDS,
     DESCRIPTIONS,
     EVENT_FIELD_SINCE,
@@ -17,9 +18,11 @@ from .azure_facts import (
     FREEZE_SECONDS,
     NOTICE_SECONDS,
     PREVIEW_VERSION,
+    SPOT_ADVISORY,
     UNKNOWN_DURATION,
 )
-from .impact import impact_of
+from .impact import impact_of, usual_dwell
+from .input_checks import same_name
 
 
 class Event:
@@ -33,14 +36,16 @@ class Event:
         self.duration = spec.get("duration", FREEZE_SECONDS if self.type == "Freeze" else UNKNOWN_DURATION)
         self.resources = resources
         self.scope = scope
-        self.straight_to_started = spec.get("status") == "Started"
+        # An advisory comes and goes; it never starts.
+        self.first_status = spec.get("status", ADVISORY if self.type == SPOT_ADVISORY else "Scheduled")
         self.after = spec.get("after", 0)
         self.notice = spec.get("notice", NOTICE_SECONDS.get(self.type, DEFAULT_NOTICE_SECONDS))
         self.late = spec.get("late", 0)
         self.approval_delay = spec.get("approval_delay", 0)
         self.cancel_after = spec.get("cancel_after")
-        self.dwell = spec.get("dwell", DEFAULT_DWELL_SECONDS)
-        self.impact = impact_of(self.type, self.duration, self.dwell, spec.get("impact_seconds"))
+        longest_stay = usual_dwell(self.type, self.source, scope.settings)
+        self.dwell = spec.get("dwell", longest_stay)
+        self.impact = impact_of(self.type, self.duration, self.dwell, spec.get("impact_seconds"), longest_stay)
         self.not_before_format = spec.get("not_before_format")
         self.extra = spec.get("extra", {})
         self.omit = spec.get("omit", [])
@@ -52,9 +57,17 @@ class Event:
         self.started_at = None
         self.started_by = None
         self.times = {}
+        # The maintenance of a whole group that this event is a part of.
+        self.maintenance = None
 
     def is_listed(self):
+        return self.status in ("Scheduled", "Started", ADVISORY)
+
+    def can_be_approved(self):
         return self.status in ("Scheduled", "Started")
+
+    def names(self, vm):
+        return any(same_name(name, vm.name) for name in self.resources)
 
     def start_without_approval(self):
         return self.not_before + self.late
@@ -69,10 +82,7 @@ class Event:
     def strikes(self, vm, now):
         """Whether this VM suffers from the event now; what it does for good is not asked here."""
         return (
-            self.status == "Started"
-            and vm.name in self.resources
-            and self.impact.seconds is not None
-            and now < self.impact_ends()
+            self.status == "Started" and self.names(vm) and self.impact.seconds is not None and now < self.impact_ends()
         )
 
     def document(self, version, clock):
@@ -98,7 +108,8 @@ class Event:
         return shown
 
     def is_shown_to(self, version):
-        return self.is_listed() and version >= EVENT_TYPE_SINCE.get(self.type, PREVIEW_VERSION)
+        since = ADVISORY_VERSION if self.status == ADVISORY else EVENT_TYPE_SINCE.get(self.type, PREVIEW_VERSION)
+        return self.is_listed() and version >= since
 
     def _resource_name(self, name, version):
         """In the preview version names of IaaS VMs carry an underscore; roles of a cloud service are not IaaS VMs."""

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a person may write about an event."""
 
-from .azure_facts import DEFAULT_DWELL_SECONDS, SCENARIOS, TERMINATE_NOTICE_SECONDS
-from .impact import GONE, KINDS
+from .azure_facts import ADVISORY, SCENARIOS, TERMINATE_NOTICE_SECONDS
+from .impact import GONE, KINDS, usual_dwell
 from .input_checks import (
     InputError,
     a_duration,
@@ -22,7 +22,7 @@ EVENT_RULES = {
     "scenario": one_of(*sorted(SCENARIOS)),
     "id": a_text,
     "type": a_text,
-    "status": one_of("Scheduled", "Started"),
+    "status": one_of("Scheduled", "Started", ADVISORY),
     "resources": texts,
     "group": a_text,
     "source": a_text,
@@ -41,9 +41,15 @@ EVENT_RULES = {
 }
 
 
-def checked_event(what, given):
+# What is said about the maintenance of a whole group; the rest of its events is made up.
+MAINTENANCE_RULES = {
+    key: rule for key, rule in EVENT_RULES.items() if key not in ("scenario", "id", "status", "resources")
+}
+
+
+def checked_event(what, given, settings, rules=EVENT_RULES, required=()):
     """The event with what its scenario adds, or InputError."""
-    spec = checked(what, given, EVENT_RULES)
+    spec = checked(what, given, rules, required)
     if "scenario" in spec:
         spec = dict(SCENARIOS[spec["scenario"]], **spec)
     if "type" not in spec:
@@ -51,7 +57,7 @@ def checked_event(what, given):
     if "notice" in spec:
         check_notice(what, spec["type"], spec["notice"])
     if "impact_seconds" in spec:
-        check_impact(what, spec)
+        check_impact(what, spec, settings)
     return spec
 
 
@@ -64,8 +70,9 @@ def check_notice(what, event_type, notice):
         )
 
 
-def check_impact(what, spec):
+def check_impact(what, spec, settings):
     if KINDS.get(spec["type"]) == GONE:
         raise InputError('%s: "impact_seconds" makes no sense, a VM does not come back from %s' % (what, spec["type"]))
-    if spec["impact_seconds"] > spec.get("dwell", DEFAULT_DWELL_SECONDS):
+    dwell = usual_dwell(spec["type"], spec.get("source", "Platform"), settings)
+    if spec["impact_seconds"] > spec.get("dwell", dwell):
         raise InputError('%s: "impact_seconds" must not be longer than "dwell"' % what)

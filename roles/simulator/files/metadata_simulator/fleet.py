@@ -9,11 +9,11 @@ import json
 
 from .delivery_scope import Scope
 from .group import GROUP_RULES, Group
-from .input_checks import InputError, a_list, an_object, checked
+from .input_checks import InputError, a_list, an_object, checked, same_name
 from .settings import PROFILES, SETTING_RULES
 from .vm import VM_RULES, Vm
 
-FLEET_RULES = {"vms": a_list, "groups": an_object, "events": a_list, "settings": an_object}
+FLEET_RULES = {"vms": a_list, "groups": an_object, "events": a_list, "maintenance": a_list, "settings": an_object}
 
 
 class Fleet:
@@ -30,6 +30,7 @@ class Fleet:
             for key, spec in top.get("groups", {}).items()
         }
         self.event_specs = top.get("events", [])
+        self.maintenance_specs = top.get("maintenance", [])
         self.vms = collections.OrderedDict()
         self.scopes = collections.OrderedDict()
         for number, spec in enumerate(top["vms"]):
@@ -53,7 +54,7 @@ class Fleet:
             group.size += 1
         self.vms[vm.key] = vm
         vm.scope = self._scope(group.key if group and group.shares_events else "vm:" + vm.key, group)
-        if any(other.name.lower() == vm.name.lower() for other in vm.scope.vms):
+        if any(same_name(other.name, vm.name) for other in vm.scope.vms):
             raise InputError("two VMs of group %s are called %s" % (json.dumps(vm.scope.name), json.dumps(vm.name)))
         vm.scope.vms.append(vm)
 

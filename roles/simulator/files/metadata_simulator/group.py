@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Groups of VMs."""
 
-from .input_checks import a_boolean, a_text, any_text, one_of, texts
+from .input_checks import a_boolean, a_text, any_text, at_least_one, one_of, text_or_number, texts
 
-GROUP_KINDS = ("availability_set", "scale_set", "cloud_service", "standalone")
+GROUP_KINDS = ("availability_set", "scale_set", "flexible_scale_set", "cloud_service", "standalone")
+# Azure spreads a Flexible scale set over as many as it can, and shows one.
+FAULT_DOMAINS = {"availability_set": 2, "flexible_scale_set": 1}
 GROUP_RULES = {
     "kind": one_of(*GROUP_KINDS),
     "name": a_text,
@@ -15,7 +17,11 @@ GROUP_RULES = {
     "resource_group": a_text,
     "subscription_id": a_text,
     "location": a_text,
+    "update_domain": text_or_number,
+    "fault_domains": at_least_one,
 }
+# What is said of a group holds for each of its VMs.
+OF_EACH_VM = ("resource_group", "subscription_id", "location", "update_domain")
 
 
 class Group:
@@ -25,7 +31,10 @@ class Group:
         self.key = key
         self.kind = spec.get("kind", "availability_set")
         self.name = spec.get("name", key)
-        self.defaults = {word: spec[word] for word in ("resource_group", "subscription_id", "location") if word in spec}
+        self.is_flexible = self.kind == "flexible_scale_set"
+        self.is_uniform = self.kind == "scale_set"
+        self.defaults = {word: spec[word] for word in OF_EACH_VM if word in spec}
+        self.fault_domains = spec.get("fault_domains", FAULT_DOMAINS.get(self.kind, 5))
         self.auto_approve = tuple(spec.get("auto_approve", ()))
         self.shares_events = self.kind != "standalone" and not spec.get("own_events_only", False)
         self.placement_group_id = spec.get("placement_group_id")

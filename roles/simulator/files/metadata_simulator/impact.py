@@ -5,7 +5,7 @@
 
 import collections
 
-from .azure_facts import FREEZE_SECONDS
+from .azure_facts import DEFAULT_DWELL_SECONDS, FREEZE_SECONDS
 
 # The VM answers nobody; it hangs, and goes on where it was; it is there no more.
 DOWN, FROZEN, GONE = "down", "frozen", "gone"
@@ -16,7 +16,13 @@ SECONDS = {"Reboot": 60, "Redeploy": 120}
 Impact = collections.namedtuple("Impact", "kind seconds")
 
 
-def impact_of(event_type, duration, dwell, wanted_seconds=None):
+def usual_dwell(event_type, source, settings):
+    """Return how long such an event stays Started."""
+    is_long = event_type == "Reboot" and source == "Platform"
+    return settings["platform_reboot_seconds"] if is_long else DEFAULT_DWELL_SECONDS
+
+
+def impact_of(event_type, duration, dwell, wanted_seconds=None, longest_stay=DEFAULT_DWELL_SECONDS):
     """The impact of an event of this type; it is over before the event is."""
     kind = KINDS.get(event_type, DOWN)
     if kind == GONE:
@@ -25,4 +31,6 @@ def impact_of(event_type, duration, dwell, wanted_seconds=None):
         return Impact(kind, wanted_seconds)
     # A duration below 0 is one that Azure does not know, and 0 is no interruption at all.
     usual = (FREEZE_SECONDS if duration < 0 else duration) if kind == FROZEN else SECONDS.get(event_type, 0)
+    # A stay that is longer than ten minutes is long because the VM is away.
+    usual = max(usual, min(longest_stay, dwell) - DEFAULT_DWELL_SECONDS)
     return Impact(kind, min(usual, dwell))

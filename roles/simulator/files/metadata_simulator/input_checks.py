@@ -5,10 +5,18 @@
 
 import json
 import math
+import string
+
+ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 class InputError(Exception):
     """Something a person wrote cannot be used; the text is one sentence for that person."""
+
+
+def same_name(one, other):
+    """Equal but for the case of ASCII letters, the only ones that names in Azure have."""
+    return one.translate(ASCII_LOWER) == other.translate(ASCII_LOWER)
 
 
 def is_number(value):

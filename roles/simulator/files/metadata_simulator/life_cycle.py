@@ -6,7 +6,9 @@
 import collections
 import time
 
+from .azure_facts import ADVISORY
 from .impact import DOWN, FROZEN, GONE
+from .input_checks import same_name
 
 
 class LifeCycle:
@@ -25,14 +27,20 @@ class LifeCycle:
         self._live = []
         self._settled_to = 0.0
 
-    def add(self, event):
-        event.after += self.clock.now()
+    def add(self, event, at=None):
+        event.after += self.clock.now() if at is None else at
         self.events[event.id.lower()] = event
         self._live.append(event)
         event.scope.events.append(event)
 
-    def scheduled(self):
-        return [event for event in self._live if event.status == "Scheduled"]
+    def maintain(self, domains, at=None):
+        """Adds the events of the first domain. Those of the next follow when these are over, after a pause."""
+        for event in list(domains[0]):
+            event.maintenance = domains
+            self.add(event, at)
+
+    def with_a_date(self):
+        return [event for event in self._live if event.status in ("Scheduled", ADVISORY)]
 
     # -- what events do to VMs
 
@@ -44,7 +52,7 @@ class LifeCycle:
         """What this VM suffers from now, or None."""
         if not self.settings["impact"]:
             return None
-        if vm.name in vm.scope.gone:
+        if any(same_name(name, vm.name) for name in vm.scope.gone):
             return GONE
         kinds = {event.impact.kind for event in self.striking(vm)}
         return DOWN if DOWN in kinds else FROZEN if FROZEN in kinds else None
@@ -74,6 +82,8 @@ class LifeCycle:
             return event.after, event, self.create
         if event.status == "Started":
             return event.started_at + event.dwell, event, self.finish
+        if event.status == ADVISORY:
+            return event.created_at + event.dwell, event, self.finish
         start = self._start_of(event)
         if event.cancel_after is not None and event.created_at + event.cancel_after < start:
             return event.created_at + event.cancel_after, event, self.cancel
@@ -98,8 +108,8 @@ class LifeCycle:
     def create(self, event, at):
         event.created_at = at
         event.not_before = at + event.notice
-        event.status = "Scheduled"
-        if event.straight_to_started or self._starts_by_policy(event, at):
+        event.status = ADVISORY if event.first_status == ADVISORY else "Scheduled"
+        if event.first_status == "Started" or (event.status != ADVISORY and self._starts_by_policy(event, at)):
             self._mark_started(event, at, "direct")
         self.record(event, "created")
         if event.status == "Started":
@@ -138,17 +148,26 @@ class LifeCycle:
         if event.impact.kind == GONE:
             event.scope.gone.update(event.resources)
 
-    def finish(self, event, _at):
-        self._end(event, "Finished")
+    def finish(self, event, at):
+        self._end(event, "Finished", at)
 
-    def cancel(self, event, _at):
-        self._end(event, "Cancelled")
+    def cancel(self, event, at):
+        self._end(event, "Cancelled", at)
 
-    def _end(self, event, status):
+    def _end(self, event, status, at):
         event.status = status
         self._live.remove(event)
         event.scope.events.remove(event)
         self.record(event, status.lower())
+        if event.maintenance:
+            self._go_on(event.maintenance, event, at)
+
+    def _go_on(self, domains, event, at):
+        domains[0].remove(event)
+        if not domains[0]:
+            del domains[0]
+            if domains:
+                self.maintain(domains, at + self.settings["domain_pause_seconds"])
 
     def record(self, event, change, cause=None, vm=None, counts=True):
         if counts:

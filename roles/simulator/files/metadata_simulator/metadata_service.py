@@ -81,15 +81,16 @@ class MetadataService:
             demand_method(request, "GET")
             return self._instance(vm, request, query)
         demand_method(request, "GET", "POST")
-        version = demand_version(query, self.world.settings["api_versions"])
+        settings = self.world.settings
+        version = demand_version(query, settings["api_versions"], settings["unknown_version_status"])
         if request.method == "GET":
             document = self.world.read(vm, version)
             return Response(200) if document is None else json_response(200, document)
         return self._approve(vm, request, entry)
 
     def _approve(self, vm, request, entry):
-        approved, unknown = self.world.approve(vm, start_requests(request.body))
-        entry["approved"] = approved
+        entry["approved"], unknown, advised = self.world.approve(vm, start_requests(request.body))
+        entry["violations"] = ["approves the advisory %s" % event_id for event_id in advised]
         return Response(self.world.settings["unknown_event_status"] if unknown else 200)
 
     def _instance(self, vm, request, query):

@@ -32,6 +32,7 @@ class RequestLog:
                 "impact": None,
                 "fault": None,
                 "approved": [],
+                "violations": [],
                 "answered": None,
             }
             self._entries.append(entry)

@@ -26,11 +26,12 @@ def query_of(request):
     return {name.lower(): value for name, value in pairs}
 
 
-def demand_version(query, versions):
+def demand_version(query, versions, status=400):
+    """The version that is asked for; `status` is the answer to one that is not there."""
     version = query.get("api-version")
     if version not in versions:
         raise RefusedError(
-            400,
+            status if version else 400,
             "Bad request. api-version is invalid or was not specified in the request. "
             "For more information refer to aka.ms/azureimds",
             **{"newest-versions": list(reversed(INSTANCE_VERSIONS[-3:]))},

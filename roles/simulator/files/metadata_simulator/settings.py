@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The settings of a simulation, and the profiles that they start from."""
 
-from .azure_facts import EVENT_VERSIONS
-from .input_checks import a_boolean, a_count, a_duration, a_positive_number, a_status
+from .azure_facts import DEFAULT_DWELL_SECONDS, DOMAIN_PAUSE_SECONDS, EVENT_VERSIONS, PLATFORM_REBOOT_SECONDS
+from .input_checks import a_boolean, a_count, a_duration, a_positive_number, a_status, one_of
 
 # As Azure is, where it is slowest: the first call takes two minutes, and events show five minutes after it began.
 AZURE = {
@@ -18,7 +18,10 @@ AZURE = {
     "unknown_event_status": 200,
     "user_events_wait_when_off": False,
     "impact": True,
+    "platform_reboot_seconds": PLATFORM_REBOOT_SECONDS,
+    "domain_pause_seconds": DOMAIN_PAUSE_SECONDS,
     "api_versions": list(EVENT_VERSIONS),
+    "unknown_version_status": 400,
 }
 # For tests and demos that can't wait. Each difference is a line of a table in docs/simulator.md.
 QUICK = dict(
@@ -28,6 +31,8 @@ QUICK = dict(
     events_after_seconds=0,
     user_events_wait_when_off=True,
     impact=False,
+    platform_reboot_seconds=DEFAULT_DWELL_SECONDS,
+    domain_pause_seconds=0,
 )
 PROFILES = {"azure": AZURE, "quick": QUICK}
 
@@ -48,5 +53,8 @@ SETTING_RULES = {
     "unknown_event_status": a_status,
     "user_events_wait_when_off": a_boolean,
     "impact": a_boolean,
+    "platform_reboot_seconds": a_duration,
+    "domain_pause_seconds": a_duration,
     "api_versions": versions_of_events,
+    "unknown_version_status": one_of(400, 404),
 }

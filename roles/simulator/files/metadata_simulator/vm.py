@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One VM of the fleet: who it is, as /metadata/instance tells it."""
 
+import json
 import re
 import uuid
 
 from .azure_facts import COMPUTE_FIELD_SINCE, EMPTY_COMPUTE_FIELDS, PREVIEW_VERSION
-from .input_checks import a_port, a_text, an_object, one_of, text_object, text_or_number
+from .input_checks import InputError, a_port, a_text, an_object, one_of, text_object, text_or_number
 
 VM_RULES = {
     "name": a_text,
@@ -44,17 +45,26 @@ class Vm:
         self.scope = None
         self.url = None
         self.spec = dict(group.defaults if group else {}, **spec)
+        if self._is("uniform") and self._uniform_instance_id() is None:
+            raise InputError(
+                'VM %s: a VM of the scale set %s is called %s_NUMBER; other names are for the kind "flexible_scale_set"'
+                % (json.dumps(self.key), json.dumps(group.name), group.name)
+            )
         self.compute = merged(merged(EMPTY_COMPUTE_FIELDS, self._known_compute()), spec.get("compute", {}))
 
     def _kind(self):
         return self.group.kind if self.group else "standalone"
+
+    def _is(self, word):
+        """Tell whether this VM is a member of a scale set of that orchestration, flexible or uniform."""
+        return self.group is not None and getattr(self.group, "is_" + word)
 
     def _known_compute(self):
         spec = self.spec
         resource_group = spec.get("resource_group", "rg-%s" % (self.group.key if self.group else "simulated"))
         subscription = spec.get("subscription_id", stable_guid("subscription"))
         provider = "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute" % (subscription, resource_group)
-        in_scale_set = self._kind() == "scale_set"
+        in_scale_set = self._is("uniform") or self._is("flexible")
         tags = spec.get("tags", {})
         return {
             "azEnvironment": "AzurePublicCloud",
@@ -69,8 +79,8 @@ class Vm:
             },
             "osType": "Linux",
             "placementGroupId": self._placement_group_id() if in_scale_set else "",
-            "platformFaultDomain": self._domain("fault_domain", 2 if self._kind() == "availability_set" else 5),
-            "platformUpdateDomain": self._domain("update_domain", 5),
+            "platformFaultDomain": self._domain("fault_domain", self.group.fault_domains if self.group else 1),
+            "platformUpdateDomain": self._domain("update_domain", 1 if self._is("flexible") else 5),
             "priority": spec.get("priority", ""),
             "provider": "Microsoft.Compute",
             "publisher": "Debian",
@@ -82,9 +92,7 @@ class Vm:
             "tagsList": [{"name": name, "value": value} for name, value in sorted(tags.items())],
             "version": "latest",
             "virtualMachineScaleSet": {
-                "id": provider + "/virtualMachineScaleSets/" + self.group.name
-                if in_scale_set and self._uniform_instance_id() is None
-                else ""
+                "id": provider + "/virtualMachineScaleSets/" + self.group.name if self._is("flexible") else ""
             },
             "vmId": spec.get("vm_id", stable_guid("vm", subscription, resource_group, self.key)),
             "vmScaleSetName": self.group.name if in_scale_set else "",
@@ -100,15 +108,14 @@ class Vm:
         return "0" if self._kind() == "standalone" else str(self.index % count)
 
     def _placement_group_id(self):
+        usual = "" if self._is("flexible") else stable_guid("placement group", self.group.key)
         given = self.group.placement_group_id
-        return stable_guid("placement group", self.group.key) if given is None else given
+        return usual if given is None else given
 
     def _uniform_instance_id(self):
-        """The number in `{scale set}_{number}`; VMs of a Flexible scale set have other names."""
-        if self._kind() == "scale_set":
-            match = re.match(r"^%s_(\d+)$" % re.escape(self.group.name), self.name)
-            return match.group(1) if match else None
-        return None
+        """The number in `{scale set}_{number}`."""
+        match = re.match(r"%s_([0-9]+)\Z" % re.escape(self.group.name), self.name) if self._is("uniform") else None
+        return match.group(1) if match else None
 
     def _resource_path(self):
         instance = self._uniform_instance_id()
@@ -117,9 +124,19 @@ class Vm:
         return "/virtualMachineScaleSets/%s/virtualMachines/%s" % (self.group.name, instance)
 
     def _default_computer_name(self):
-        """As in Azure: a Uniform scale set writes the instance id in base 36, so hostname and VM name differ."""
-        instance = self._uniform_instance_id()
-        return self.name if instance is None else self.group.name + base36(int(instance)).rjust(6, "0")
+        """As in Azure: a scale set gives its VMs another hostname, with the instance id in base 36 where it has one."""
+        if self._is("uniform"):
+            return self.group.name + base36(int(self._uniform_instance_id())).rjust(6, "0")
+        return self.group.name + stable_guid("computer", self.key)[:6] if self._is("flexible") else self.name
+
+    def maintenance_domain(self, reboots):
+        """Return what Azure maintains at once: VMs with another value are spared meanwhile."""
+        if self._kind() == "standalone" or (self._is("flexible") and self.group.fault_domains == 1):
+            # The fault domains of a Flexible scale set are there; they are not shown.
+            return self.key
+        by_update_domain = reboots and not self._is("flexible")
+        domain = self.compute["platformUpdateDomain" if by_update_domain else "platformFaultDomain"]
+        return json.dumps([self.compute["zone"], domain])
 
     def inside_view(self, impact):
         """The VM as the control interface shows it."""

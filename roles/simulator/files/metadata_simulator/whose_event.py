@@ -5,7 +5,7 @@
 
 import json
 
-from .input_checks import InputError
+from .input_checks import InputError, same_name
 
 
 def scope_and_names(fleet, spec, what):
@@ -26,12 +26,15 @@ def scope_and_names(fleet, spec, what):
             "%s: its VMs belong to different delivery groups (%s), and one event belongs to one"
             % (what, ", ".join(sorted(scopes)))
         )
-    return fleet.scopes[scopes.pop()], [vm.name if vm else word for vm, word in zip(known, wanted)]
+    # Azure does not always write a name as the VM itself does.
+    names = [vm.name if vm and not same_name(vm.name, word) else word for vm, word in zip(known, wanted)]
+    return fleet.scopes[scopes.pop()], names
 
 
 def vm_called(fleet, word, scope):
-    in_scope = [vm for vm in scope.vms if word in (vm.key, vm.name)] if scope else []
-    return in_scope[0] if in_scope else fleet.vms.get(word)
+    in_scope = [vm for vm in scope.vms if word == vm.key or same_name(word, vm.name)] if scope else []
+    in_another_case = [vm for vm in fleet.vms.values() if same_name(word, vm.key)]
+    return in_scope[0] if in_scope else fleet.vms.get(word, in_another_case[0] if len(in_another_case) == 1 else None)
 
 
 def given_scope(fleet, name, what):

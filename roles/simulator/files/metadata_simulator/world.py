@@ -8,8 +8,9 @@ import json
 import threading
 import time
 
+from .azure_facts import ADVISORY
 from .event import Event
-from .event_rules import check_notice, checked_event
+from .event_rules import MAINTENANCE_RULES, check_notice, checked_event
 from .impact import DOWN, FROZEN, GONE
 from .input_checks import InputError
 from .life_cycle import LifeCycle
@@ -40,6 +41,8 @@ class World:
                 scope.reset()
             for number, spec in enumerate(self.fleet.event_specs):
                 self.add_event(spec, "events[%d]" % number)
+            for number, spec in enumerate(self.fleet.maintenance_specs):
+                self.add_maintenance(spec, "maintenance[%d]" % number)
             self._changed.notify_all()
 
     def run_clock(self):
@@ -57,7 +60,7 @@ class World:
             before = len(self._life.changes)
             self._life.settle()
             # The same number must mean the same content, and NotBefore of what still waits has moved.
-            untouched = {event.scope.name for event in self._life.scheduled()}
+            untouched = {event.scope.name for event in self._life.with_a_date()}
             untouched -= {change["group"] for change in self._life.changes[before:]}
             for name in untouched:
                 self.fleet.scopes[name].count_a_change(self.clock.now())
@@ -94,21 +97,26 @@ class World:
             return collections.OrderedDict([("DocumentIncarnation", scope.incarnation), ("Events", shown)])
 
     def approve(self, vm, event_ids):
-        """Approves for all VMs that the events name; gives the ids approved for the first time and those not known."""
+        """Approves for all VMs that the events name.
+
+        Gives the ids approved for the first time, those not known, and of these the ones of advisories.
+        """
         with self._changed:
             self._life.settle()
             vm.scope.note_request(self.clock.now(), switches_on=False)
-            listed = {event.id.lower(): event for event in vm.scope.events if event.is_listed()}
+            listed = {event.id.lower(): event for event in vm.scope.events if event.can_be_approved()}
             unknown = [event_id for event_id in event_ids if event_id.lower() not in listed]
+            advisories = {event.id.lower() for event in vm.scope.events if event.status == ADVISORY}
+            advised = [event_id for event_id in unknown if event_id.lower() in advisories]
             if unknown and self.settings["unknown_event_status"] >= 300:
-                return [], unknown
+                return [], unknown, advised
             fresh = []
             for event_id in event_ids:
                 event = listed.get(event_id.lower())
                 if event is not None and self._life.approve(event, by=vm.key, vm=vm.key):
                     fresh.append(event.id)
             self._refresh()
-            return fresh, unknown
+            return fresh, unknown, advised
 
     def impact_on(self, vm):
         with self._changed:
@@ -133,7 +141,7 @@ class World:
     # -- what the control interface asks
 
     def add_event(self, spec, what="the event"):
-        spec = checked_event(what, spec)
+        spec = checked_event(what, spec, self.settings)
         with self._changed:
             self._life.settle()
             scope, names = scope_and_names(self.fleet, spec, what)
@@ -144,6 +152,23 @@ class World:
             self._refresh()
             return event.inside_view(self.clock)
 
+    def add_maintenance(self, spec, what="the maintenance"):
+        """An event for each VM of a group, one domain after the other; gives the domains with their events."""
+        spec = checked_event(what, spec, self.settings, MAINTENANCE_RULES, required=["group", "type"])
+        vms = [vm for vm in self.fleet.vms.values() if vm.group and vm.group.key == spec["group"]]
+        if not vms:
+            raise InputError("%s: there is no VM in a group %s" % (what, json.dumps(spec["group"])))
+        domains = collections.OrderedDict()
+        for vm in vms:
+            event = Event(dict(spec, after=0), vm.scope, [vm.name])
+            domains.setdefault(vm.maintenance_domain(reboots=event.type != "Freeze"), []).append(event)
+        with self._changed:
+            self._life.settle()
+            planned = [[event.inside_view(self.clock) for event in events] for events in domains.values()]
+            self._life.maintain(list(domains.values()), self.clock.now() + spec.get("after", 0))
+            self._refresh()
+            return {"domains": planned}
+
     def change_event(self, event_id, action, detail=None):
         """Cancels, starts, finishes, approves or reschedules an event by hand."""
         with self._changed:
@@ -152,7 +177,7 @@ class World:
             if event is None:
                 raise LookupError("there is no event %s" % json.dumps(event_id))
             fitting = {
-                "cancel": ("Planned", "Scheduled"),
+                "cancel": ("Planned", "Scheduled", ADVISORY),
                 "start": ("Planned", "Scheduled"),
                 "finish": ("Started",),
                 "approve": ("Scheduled",),
@@ -169,7 +194,7 @@ class World:
     def _apply(self, event, action, detail):
         now = self.clock.now()
         if action == "start" and event.status == "Planned":
-            event.straight_to_started = True
+            event.first_status = "Started"
             self._life.create(event, now)
         elif action == "start":
             self._life.start(event, now, "direct")

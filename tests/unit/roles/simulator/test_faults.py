@@ -296,6 +296,9 @@ def started(simulator, **event):
         (("Preempt", -1, 600), ("gone", None)), (("Terminate", 7, 600), ("gone", None)),
         (("Reboot", -1, 600, 7), ("down", 7)), (("Reboot", -1, 600, 0), ("down", 0)),
         (("Freeze", 9, 600, 30), ("frozen", 30)), (("Preempt", -1, 600, 30), ("gone", None)),
+        (("Reboot", -1, 2100, None, 2100), ("down", 1500)), (("Reboot", -1, 90000, None, 2100), ("down", 1500)),
+        (("Reboot", -1, 1000, None, 2100), ("down", 400)), (("Reboot", -1, 600, None, 2100), ("down", 60)),
+        (("Reboot", -1, 90000), ("down", 60)), (("Freeze", 9, 2100), ("frozen", 9)),
     ],
 )  # fmt: skip
 def test_kind_and_length(event, impact):

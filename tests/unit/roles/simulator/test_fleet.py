@@ -112,14 +112,16 @@ def test_what_is_null_is_not_there():
 # Settings.
 
 VERSIONS = ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01"]
+VERSIONS += ["2024-07-09"]
 AZURE = {
     "speed": 1, "first_call_seconds": 120, "empty_while_switching_on": True, "events_after_seconds": 180,
     "off_after_seconds": 24 * 60 * 60, "reset_incarnation": True, "requests_per_second": 5,
     "unknown_event_status": 200, "user_events_wait_when_off": False, "impact": True, "api_versions": VERSIONS,
+    "platform_reboot_seconds": 35 * 60, "domain_pause_seconds": 30 * 60, "unknown_version_status": 400,
 }  # fmt: skip
 IN_A_HURRY = {
     "first_call_seconds": 0, "empty_while_switching_on": False, "events_after_seconds": 0,
-    "user_events_wait_when_off": True, "impact": False,
+    "user_events_wait_when_off": True, "impact": False, "platform_reboot_seconds": 600, "domain_pause_seconds": 0,
 }  # fmt: skip
 
 
@@ -151,10 +153,10 @@ def test_versions_are_a_list_of_those_that_events_have(value):
 @pytest.mark.parametrize(
     ("group", "shares"),
     [
-        *(({"kind": kind}, True) for kind in (None, "availability_set", "scale_set", "cloud_service")),
+        *(({"kind": kind}, True) for kind in (None, "availability_set", "flexible_scale_set", "cloud_service")),
         ({"kind": "standalone"}, False),
-        ({"kind": "scale_set", "own_events_only": True}, False),
-        ({"kind": "scale_set", "own_events_only": False}, True),
+        ({"kind": "flexible_scale_set", "own_events_only": True}, False),
+        ({"kind": "flexible_scale_set", "own_events_only": False}, True),
         ({"kind": "standalone", "own_events_only": True}, False),
     ],
 )
@@ -207,7 +209,16 @@ def at(name, address, **more):
         (["a", {"name": 1}], {}, 'vms[1]: "name" must be a text of one line that is not empty, not 1'),
         (["a"], {"groups": {"g": {"kind": "x"}}}, 'group "g": "kind" must be one of "availability_set", '),
         (["a"], {"settings": {"speed": 0}}, 'settings: "speed" must be a number greater than 0, not 0'),
-        (["a"], {"colour": 1}, 'the fleet: unknown key "colour"; known keys are events, groups, settings, vms'),
+        (
+            ["a"],
+            {"colour": 1},
+            'the fleet: unknown key "colour"; known keys are events, groups, maintenance, settings, vms',
+        ),
+        (
+            [{"name": "pool_1x", "group": "pool"}],
+            {"groups": {"pool": {"kind": "scale_set"}}},
+            'VM "pool_1x": a VM of the scale set "pool" is called pool_NUMBER; other names are for the kind ',
+        ),
         ([at("a", "x")], {}, 'VM "a": "x" is not an IP address'),
         ([at("a", "::1"), at("b", "0::1")], {}, 'VMs "a" and "b" have the same address ::1'),
         ([at("a", "1.2.3.4", port=5), at("b", "1.2.3.4", port=5)], {}, 'VMs "a" and "b" have the same address 1.2.3.4'),
@@ -285,13 +296,22 @@ def test_what_a_vm_may_say(spec, shown):
     ("kind", "fault", "update"),
     [
         ("availability_set", "010101", "012340"), ("scale_set", "012340", "012340"),
+        ("flexible_scale_set", "000000", "000000"),
         ("cloud_service", "012340", "012340"), ("standalone", "000000", "000000"),
     ],
 )  # fmt: skip
 def test_domains_are_counted_through(kind, fault, update):
-    made = a_fleet(*[{"name": f"vm{n}", "group": "g"} for n in range(6)], groups={"g": {"kind": kind}}).vms.values()
+    made = a_fleet(*[{"name": f"g_{n}", "group": "g"} for n in range(6)], groups={"g": {"kind": kind}}).vms.values()
     assert "".join(vm.compute["platformFaultDomain"] for vm in made) == fault
     assert "".join(vm.compute["platformUpdateDomain"] for vm in made) == update
+
+
+def test_a_group_says_how_many_fault_domains_it_shows_and_the_update_domain_of_each_vm():
+    vms = [{"name": f"vm{n}", "group": "g"} for n in range(4)]
+    group = {"kind": "flexible_scale_set", "fault_domains": 3, "update_domain": ""}
+    about = [vm.compute for vm in a_fleet(*vms, groups={"g": group}).vms.values()]
+    assert [one["platformFaultDomain"] for one in about] == ["0", "1", "2", "0"]
+    assert [one["platformUpdateDomain"] for one in about] == [""] * 4
 
 
 @pytest.mark.parametrize("kind", ["availability_set", "cloud_service", "standalone"])

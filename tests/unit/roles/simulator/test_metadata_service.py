@@ -201,7 +201,7 @@ def test_the_log_holds_each_request_and_its_answer(simulator):
     assert first == {
         "seq": 1, "time": 1_800_000_000, "vm": "web-1", "method": "POST", "path": "/nothing", "query": "x=1",
         "headers": {"A": "b"}, "body": "\ufffdx", "status": 404, "impact": None, "fault": None, "approved": [],
-        "answered": 1_800_000_000,
+        "violations": [], "answered": 1_800_000_000,
     }  # fmt: skip
     assert (second["seq"], second["time"], second["answered"]) == (2, 1_800_000_002, 1_800_000_005)
     assert (second["fault"], second["status"]) == ("slow", 200)

@@ -138,10 +138,11 @@ STATUSES = {
     "Planned": {"after": 10},
     "Scheduled": {},
     "Started": {"status": "Started"},
+    "Advisory": {"status": "Advisory"},
     "Finished": {"status": "Started", "dwell": 0},
 }
 DONE = {
-    "cancel": ("Planned or Scheduled", "Cancelled", "cancelled"),
+    "cancel": ("Planned or Scheduled or Advisory", "Cancelled", "cancelled"),
     "start": ("Planned or Scheduled", "Started", "started"),
     "finish": ("Started", "Finished", "finished"),
     "approve": ("Scheduled", "Started", "started"),
@@ -258,12 +259,55 @@ def test_the_state_holds_all(start):
     assert state["groups"] == [{"name": "vm:a", "kind": "standalone", "vms": ["a"], "incarnation": 1, "service": "off"}]
 
 
+# Maintenance of a whole group.
+
+ZONAL = {
+    "groups": {"own": {"kind": "flexible_scale_set", "own_events_only": True}, "pool": {"kind": "scale_set"}, "no": {}},
+    "vms": [
+        *({"name": f"own_{n}", "group": "own"} for n in range(2)),
+        *({"name": f"pool_{n}", "group": "pool", "zone": n % 2} for n in range(3)),
+    ],
+}
+
+
+def test_maintenance_of_the_fleet_file_begins_anew_with_each_reset(start):
+    maintenance = [{"group": group, "type": "Redeploy", "notice": 60, "dwell": 30} for group in ("own", "pool")]
+    simulator = start({**ZONAL, "maintenance": maintenance}, domain_pause_seconds=20)
+    planned = [["own_0"], ["pool_0"], ["pool_2"]]
+    for _time in range(2):
+        for seconds, following in ((89, []), (20, [(["own_1"], "Planned"), (["pool_1"], "Planned")])):
+            simulator.time.go_on(seconds)
+            shown = [(event["resources"], event["status"]) for event in simulator.events()]
+            assert [resources for resources, _status in shown[:3]] == planned
+            assert shown[3:] == following
+        simulator.time.go_on(1)
+        assert [event["status"] for event in simulator.events()[3:]] == ["Scheduled"] * 2
+        simulator.advance(9000)
+        assert {event["status"] for event in simulator.events()} == {"Finished"}
+        assert len(simulator.events()) == 5
+        simulator.reset()
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"group": "no", "type": "Reboot"}, 'the maintenance: there is no VM in a group "no"'),
+        ({"group": "x", "type": "Reboot"}, 'the maintenance: there is no VM in a group "x"'),
+        ({"group": "own"}, 'the maintenance: "type" is missing'),
+        ({"group": "own", "type": "Reboot", "resources": []}, 'the maintenance: unknown key "resources"; '),
+    ],
+)
+def test_maintenance_that_makes_no_sense(start, body, sentence):
+    answer = start(ZONAL).told("POST", "/maintenance", body)
+    assert (answer.status, answer.json["error"][: len(sentence)]) == (400, sentence)
+
+
 # The control interface.
 
 
 def test_the_index(simulator):
     endpoints = simulator.call("GET", "/")["endpoints"]
-    assert (len(endpoints), endpoints[0], endpoints[11]) == (17, "GET /", r"DELETE /faults/(\d+)")
+    assert (len(endpoints), endpoints[0], endpoints[12]) == (18, "GET /", r"DELETE /faults/(\d+)")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import (
     Broken,
     HttpTransport,
-    SocketTransport,
+    NotAccepted,
+    NotResolved,
     TimedOut,
     TooLarge,
     address_of,
@@ -94,7 +95,7 @@ def connections_of(requests):
 
 def test_many_requests_take_one_connection():
     with server(lambda _number, count: response(b"%d" % count)) as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         assert [get(transport) for _time in range(5)] == [b"0", b"1", b"2", b"3", b"4"]
         transport.close()
     assert connections_of(requests) == [0] * 5
@@ -103,7 +104,7 @@ def test_many_requests_take_one_connection():
 
 def test_without_keep_each_request_has_its_own_and_says_so():
     with server(lambda _number, _count: response(b"x")) as (endpoint, requests):
-        transport = SocketTransport(endpoint)
+        transport = HttpTransport(endpoint)
         assert [get(transport), get(transport)] == [b"x", b"x"]
     assert connections_of(requests) == [0, 1]
     assert "connection: close" in requests[0][1].lower()
@@ -119,21 +120,21 @@ def test_without_keep_each_request_has_its_own_and_says_so():
 )
 def test_a_connection_that_can_not_be_kept_is_not(answer):
     with server(lambda _number, _count: answer) as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         assert [get(transport), get(transport)] == [b"x", b"x"]
     assert connections_of(requests) == [0, 1]
 
 
 def test_one_that_the_service_has_closed_is_made_anew_at_once():
     with server(lambda number, count: response(b"%d" % number) if count == 0 else None) as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         assert [get(transport), get(transport)] == [b"0", b"1"]
     assert connections_of(requests) == [0, 0, 1]
 
 
 def test_a_post_is_not_sent_twice_for_that():
     with server(lambda _number, count: response(b"x") if count == 0 else None) as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         get(transport)
         with pytest.raises(Broken):
             get(transport, "POST", '{"a": "\u00e9"}')
@@ -143,7 +144,7 @@ def test_a_post_is_not_sent_twice_for_that():
 
 def test_an_answer_that_began_is_never_asked_for_again():
     with server(lambda _number, count: response(b"x") if count == 0 else b"HTTP/1.1 2") as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         get(transport)
         with pytest.raises(TimedOut):
             get(transport)
@@ -154,7 +155,7 @@ def test_an_answer_that_began_is_never_asked_for_again():
 def test_lengths_that_are_none(length):
     answer = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nxx".encode()
     with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(Broken):
-        get(SocketTransport(endpoint))
+        get(HttpTransport(endpoint))
 
 
 def test_chunks_with_what_may_stand_around_them_and_the_next_answer_behind_them():
@@ -162,14 +163,14 @@ def test_chunks_with_what_may_stand_around_them_and_the_next_answer_behind_them(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;name=x\r\nabc\r\n02\r\nde\r\n0\r\nTrailer: y\r\n\r\n"
     )
     with server(lambda _number, count: chunks if count == 0 else response(b"next")) as (endpoint, requests):
-        transport = SocketTransport(endpoint, keep=True)
+        transport = HttpTransport(endpoint, keep=True)
         assert [get(transport), get(transport)] == [b"abcde", b"next"]
     assert connections_of(requests) == [0, 0]
 
 
 def test_100_continue_is_no_answer():
     with server(lambda _number, _count: b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"x")) as (endpoint, _requests):
-        assert get(SocketTransport(endpoint)) == b"x"
+        assert get(HttpTransport(endpoint)) == b"x"
 
 
 @pytest.mark.parametrize(
@@ -191,20 +192,20 @@ def test_addresses(endpoint, address):
 def test_what_only_looks_like_a_status_is_none(status):
     answer = f"HTTP/1.1 {status} OK\r\nContent-Length: 1\r\n\r\nx".encode("latin-1")
     with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(Broken, match="not HTTP"):
-        get(SocketTransport(endpoint))
+        get(HttpTransport(endpoint))
 
 
 def test_an_answer_that_is_too_large_has_said_its_status():
     answer = b"HTTP/1.1 302 Found\r\nContent-Length: 99999999\r\n\r\nxx"
     with server(lambda _number, _count: answer) as (endpoint, _requests), pytest.raises(TooLarge) as problem:
-        get(SocketTransport(endpoint))
+        get(HttpTransport(endpoint))
     assert problem.value.status == 302
 
 
 @pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 2"], ids=["hangs", "hangs in the middle"])
 def test_while_an_answer_is_waited_for_other_things_are_done(begins):
     with server(lambda _number, _count: begins) as (endpoint, _requests):
-        transport, breaths = SocketTransport(endpoint), []
+        transport, breaths = HttpTransport(endpoint), []
         transport.meanwhile = lambda: breaths.append(time.monotonic())
         began = time.monotonic()
         with pytest.raises(TimedOut):
@@ -221,10 +222,51 @@ def test_an_answer_in_drops_does_not_keep_from_that_either():
             time.sleep(0.04)
 
     with listening(drops) as endpoint:
-        transport, breaths = SocketTransport(endpoint), []
+        transport, breaths = HttpTransport(endpoint), []
         transport.meanwhile = lambda: breaths.append(time.monotonic())
         assert transport.send("GET", "/x", None, HEADERS, 2, PATIENCE).body == b"done"
     assert breaths
+
+
+# Any web server: webhooks, health checks, Patroni.
+
+
+def test_a_head_has_no_body_though_it_names_a_length():
+    with server(lambda _number, _count: b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n") as (endpoint, requests):
+        assert _http.ask(f"{endpoint}/x?y#z", "HEAD").status == 200
+    assert requests[0][1].startswith("HEAD /x?y HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 9000000", "Transfer-Encoding: chunked", "X: y"])
+def test_of_a_large_page_the_beginning_is_read(length):
+    def answer(connection, _number):
+        connection.recv(65536)
+        begins = b"895440\r\n" if "chunked" in length else b""
+        connection.sendall(f"HTTP/1.1 200 OK\r\n{length}\r\n\r\n".encode() + begins + b"fine" + b" " * 8_999_996)
+
+    with listening(answer) as endpoint:
+        page = _http.ask(endpoint)
+    assert (page.status, len(page.body), page.body[:4]) == (200, _http.LARGEST_BODY, b"fine")
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [("http://far.example/", "POST http://far.example/ "), ("https://far.example/", "CONNECT far.example:443 ")],
+)
+def test_a_webhook_goes_by_the_proxy_of_the_environment(monkeypatch, url, asked):
+    with server(lambda _number, _count: b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n") as (proxy, requests):
+        for name in ("http_proxy", "https_proxy"):
+            monkeypatch.setenv(name, proxy.replace("://", "://me:s%40cret@"))
+        monkeypatch.setenv("no_proxy", "near.example")
+        if url.startswith("https"):
+            with pytest.raises(NotAccepted, match="the proxy answers 403"):
+                _http.ask(url, "POST", "{}", by_proxy=True)
+        else:
+            assert _http.ask(url, "POST", "{}", by_proxy=True).status == 403
+    assert requests[0][1].startswith(asked)
+    assert "Proxy-Authorization: Basic bWU6c0BjcmV0\r\n" in requests[0][1]
+    with pytest.raises(NotResolved):
+        _http.ask("http://near.example/hook", by_proxy=True)
 
 
 # The transports against servers that misbehave on the wire itself, byte by byte.
@@ -235,11 +277,7 @@ TARGET = _imds.events_target("2020-07-01")
 GOOD_BODY = b'{"DocumentIncarnation": 1, "Events": []}'
 
 
-TRANSPORTS = {
-    "http.client": HttpTransport,
-    "socket": SocketTransport,
-    "kept socket": lambda endpoint: SocketTransport(endpoint, keep=True),
-}
+TRANSPORTS = {"socket": HttpTransport, "kept socket": lambda endpoint: HttpTransport(endpoint, keep=True)}
 USED = {}
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal: whole or not there, nobody else's is believed; the lock of a step; approvals that were confirmed."""
+"""The journal: whole or not there, nobody else's is trusted; the lock of a step; approvals that were confirmed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools.pythons import find_pythons
 
-# The journal: what is in it, that it is whole or not there, and that nobody else's is believed.
+# The journal: what is in it, that it is whole or not there, and that nobody else's is trusted.
 
 EVENT = {"id": "A1", "type": "Reboot"}
 
@@ -181,7 +181,7 @@ def test_a_link_is_not_followed(path, tmp_path):
         JournalFile(path).read()
 
 
-def test_a_file_that_others_can_write_is_not_believed(path):
+def test_a_file_that_others_can_write_is_not_trusted(path):
     begin(JournalFile(path))
     path.chmod(0o622)
     with pytest.raises(JournalError, match="can be written by others"):
@@ -189,7 +189,7 @@ def test_a_file_that_others_can_write_is_not_believed(path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_file_of_somebody_else_is_not_believed(path):
+def test_a_file_of_somebody_else_is_not_trusted(path):
     begin(JournalFile(path))
     os.chown(path, 12345, 12345)
     with pytest.raises(JournalError, match="belongs to user id 12345"):

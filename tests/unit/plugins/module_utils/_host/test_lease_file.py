@@ -268,7 +268,7 @@ def test_who_has_returned_a_host_forgets_what_it_wrote_itself_also_without_the_l
     assert (read_lease(path, moment=at(1006))["holder"] is not None) == taken_since
 
 
-def test_who_does_not_get_it_writes_no_notes_and_hears_them(path):
+def test_who_does_not_get_it_writes_no_notes_and_gets_them(path):
     take(path, owner(), 90, notes=[note("web-0")], moment=at(1000))
     answer = take(path, owner("two"), 90, notes=[note("web-1")], forget=["web-0"], moment=at(1001))
     assert (answer["held"], answer["notes"]) == (False, [note("web-0")])
@@ -443,7 +443,7 @@ def test_a_path_that_can_not_be_written_is_told(tmp_path):
         take(str(tmp_path / "link"), owner(), 90)
 
 
-def test_a_file_that_everybody_may_write_is_not_believed(path):
+def test_a_file_that_everybody_may_write_is_not_trusted(path):
     take(path, owner(), 90)
     Path(path).chmod(0o666)
     with pytest.raises(LeaseError, match="can be written by others"):

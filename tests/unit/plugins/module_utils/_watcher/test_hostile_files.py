@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._host import ownership as _ownership
 from ansible_collections.maintenance.azure.plugins.module_utils._host import run_mark as _host_run_mark
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
@@ -146,7 +146,7 @@ class Host:
         given = {"name": "web-0", "status_file": str(folder / "status.json"), "journal": str(folder / "journal.json")}
         rules = {"reflex": [{"action": "drain"}], "steps": []}
         settings = {**_protocol.DEFAULTS, **_protocol.REFLEX_DEFAULTS, **given, **rules, **more}
-        reader = Reader([SocketTransport(simulator.endpoint("web-0"), keep=False)], "2020-07-01", "web-0")
+        reader = Reader([HttpTransport(simulator.endpoint("web-0"), keep=False)], "2020-07-01", "web-0")
         self.reflexes = _reflex.Reflexes(settings, reader, self.said.append)
 
     def keep(self, name, text):

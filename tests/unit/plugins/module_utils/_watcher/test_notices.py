@@ -16,7 +16,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import LARGEST_BODY
+from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import children as _children
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import notify as _notify
 from helpers.simulator_process import Simulator
@@ -145,7 +145,7 @@ def test_one_that_fails_is_sent_again_with_a_new_signature_and_what_is_newest(tm
 
 @pytest.mark.parametrize(("status", "is_told"), [(200, True), (302, False), (500, False)])
 def test_the_status_decides_also_of_an_answer_that_never_ends(status, is_told):
-    address = {"url": Receiver([status], says=LARGEST_BODY + 1).url}
+    address = {"url": Receiver([status], says=_http.LARGEST_BODY + 1).url}
     if is_told:
         _notify.send(address, "web-0", "{}", time.time())
     else:
@@ -207,7 +207,7 @@ def by_the_system(certificate, monkeypatch):
     def send(folder, bundle):
         if bundle:
             # What OpenSSL has for its default is built into it; this stands for it.
-            monkeypatch.setattr(_notify, "folder_by_hash", lambda: str(folder))
+            monkeypatch.setattr(_http, "folder_by_hash", lambda: str(folder))
             monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
         else:
             monkeypatch.delenv("SSL_CERT_FILE", raising=False)
@@ -238,11 +238,11 @@ def test_a_folder_that_is_not_kept_by_hash_is_not_relied_on(tmp_path, monkeypatc
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     (tmp_path / "own-ca.pem").touch()
-    assert _notify.folder_by_hash() is None
+    assert _http.folder_by_hash() is None
     (tmp_path / "0a1b2c3d.0").touch()
-    assert _notify.folder_by_hash() == str(tmp_path)
+    assert _http.folder_by_hash() == str(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own-ca.pem"))
-    assert _notify.folder_by_hash() is None
+    assert _http.folder_by_hash() is None
 
 
 class PlayedChild:

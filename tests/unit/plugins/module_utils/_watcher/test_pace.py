@@ -11,7 +11,7 @@ import time
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._azure import http as _http
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import watch as _watch
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.children import Notices, ReflexStarter
@@ -34,7 +34,7 @@ class Pace:
         self.status_file = folder / "status.json"
         given = {"name": "h", "status_file": str(self.status_file), "journal": str(folder / "journal.json")}
         settings = dict(_protocol.DEFAULTS, **given)
-        reader = Reader([SocketTransport(simulator.endpoint("web-0"))], "2020-07-01", "web-0", lambda: self.now)
+        reader = Reader([HttpTransport(simulator.endpoint("web-0"))], "2020-07-01", "web-0", lambda: self.now)
         notices, reflexes = Notices(settings, "", "", lambda: self.now), ReflexStarter(settings, "")
         self.watch = _watch.Watch(settings, reader, notices, reflexes, lambda: self.now, self.sleep)
 

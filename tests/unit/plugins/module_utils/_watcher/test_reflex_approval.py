@@ -67,7 +67,7 @@ class Host:
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     found = Host(tmp_path)
-    monkeypatch.setattr(_reflex, "SocketTransport", lambda _endpoint: found)
+    monkeypatch.setattr(_reflex, "HttpTransport", lambda _endpoint: found)
     monkeypatch.setattr(_imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
     return found
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import SocketTransport
+from ansible_collections.maintenance.azure.plugins.module_utils._azure.http import HttpTransport
 from ansible_collections.maintenance.azure.plugins.module_utils._host import audit as _audit
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import watch as _watch
@@ -321,7 +321,7 @@ def service():
 def watch(tmp_path, service):
     given = {"name": "h", "status_file": str(tmp_path / "status.json"), "journal": str(tmp_path / "journal.json")}
     settings = {**_protocol.DEFAULTS, **given, "metrics_file": str(tmp_path / "azure.prom")}
-    transport = SocketTransport(f"http://127.0.0.1:{service.listener.getsockname()[1]}")
+    transport = HttpTransport(f"http://127.0.0.1:{service.listener.getsockname()[1]}")
     found = _watch.Watch(settings, Reader([transport], "2020-07-01", "web-0"), Others(), Others())
     found.look()
     return found

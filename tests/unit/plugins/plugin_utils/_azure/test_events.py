@@ -560,6 +560,12 @@ def test_what_a_resource_id_names(resource_id, found):
     assert _events.parse_resource_id(resource_id) == found
 
 
+@pytest.mark.parametrize("name", ["Reimage", "", None, ["Preempt"]])
+def test_a_type_that_nobody_knows_is_handled_like_a_reboot(name):
+    assert _events.event_type(name)[2:] == _events.event_type("Reboot")[2:]
+    assert not _events.takes_away({"type": name})
+
+
 # The filters of scheduled_event_info.
 
 SELECTED_AT = 1763253305.0
@@ -574,7 +580,7 @@ events = st.builds(
         "NotBefore": "" if due is None else _events.iso_time(SELECTED_AT + due),
     },
     st.integers(0, 10**6),
-    st.sampled_from([*_events.TYPE_SINCE, "Reimage"]),
+    st.sampled_from([*_events.EVENT_TYPES, "Reimage"]),
     st.sampled_from(["Scheduled", "Started"]),
     st.sampled_from(["Platform", "User", ""]),
     st.lists(st.sampled_from(["web-0", "web-1", "web-2"]), max_size=3),
@@ -589,7 +595,7 @@ filters = st.fixed_dictionaries(
     {},
     optional={
         "affecting": st.sampled_from(["any", "this_host"]),
-        "types": st.lists(st.sampled_from(list(_events.TYPE_SINCE))),
+        "types": st.lists(st.sampled_from(list(_events.EVENT_TYPES))),
         "statuses": st.lists(st.sampled_from(["Scheduled", "Started"])),
         "sources": st.lists(st.sampled_from(["Platform", "User"])),
         "within": st.integers(0, 1000),

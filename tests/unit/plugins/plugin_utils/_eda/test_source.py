@@ -275,7 +275,7 @@ def test_whatever_a_vm_adds_to_an_event_the_source_goes_on(odd, tmp_path):
 
 def test_what_can_not_be_taken_is_answered_and_told_in_the_log_as_seldom_as_all_else(monkeypatch, caplog):
     with RunningSource(**QUICK) as source:
-        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.ledger"]
+        module = sys.modules["ansible_collections.maintenance.azure.plugins.plugin_utils._eda.notices"]
         monkeypatch.setattr(module, "understand", lambda *_about: 1 // 0)
         answers = [Watchers(source.port).tell(f"web-{number}", status()) for number in range(12)]
     assert set(answers) == {500}

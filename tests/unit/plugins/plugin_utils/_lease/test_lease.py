@@ -259,7 +259,7 @@ def test_who_has_most_of_them_is_named():
     assert judged(NEW, FREE, FREE).holder == ""
 
 
-def test_lock_hosts_that_are_gone_are_named_at_once():
+def test_lock_hosts_that_are_unreachable_are_named_at_once():
     for do in ("take", "renew"):
         found = judged(RENEWED, AWAY, None, do=do)
         assert found.unread_lock_hosts == ("k1", "k2")

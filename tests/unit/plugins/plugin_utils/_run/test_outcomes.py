@@ -242,6 +242,20 @@ def test_when_all_is_well(plan, run, ok):
     assert (found["ok"], found["lines"][-1].startswith("All is well")) == (ok, ok)
 
 
+@pytest.mark.parametrize(
+    ("unread", "types", "drained"),
+    [(["a"], ["Reboot"], ["a"]), (["b"], ["Reboot"], []), (["a"], ["Reboot", "Terminate"], [])],
+)
+def test_a_host_that_is_unread_and_recorded_elsewhere_is_left_drained(unread, types, drained):
+    record = {"machine": "lb-0", "host": "a", "events": ["E"], "types": types, "run": "q", "removal": "rm /records/a"}
+    found = summary(None, {"records": [record]}, unknown=unread)
+    assert (found["left"]["drained"], found["ok"]) == (drained, not drained)
+    said = [
+        line for line in found["lines"] if line.startswith("lb-0 has a record that something is drained there for a")
+    ]
+    assert [line.endswith("remove the record there: rm /records/a") for line in said] == [True] * len(drained)
+
+
 def test_only_what_is_still_to_do_is_told_as_not_begun():
     run = {"held": {"E": "it is late", "gone": "x"}}
     found = summary(None, run, waves=[{"hosts": ["a", "b"], "events": [{"id": "E"}, {"id": "F"}]}])

@@ -1,11 +1,9 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of an event a host can fill in by itself, and what only a controller can decide: by real templating."""
+"""Reflex steps: what a host fills in of an event, and what is refused; by real templating."""
 
 from __future__ import annotations
-
-import re
 
 import ansible.template
 import pytest
@@ -15,7 +13,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate 
 from ansible_collections.maintenance.azure.plugins.plugin_utils._watch.settings import BadWatch, reflex_settings_of
 
 TYPE = "{{ maintenance_event.type }}"
-# No event that is tried has it.
+OTHER_SIGNS = "#jinja2: block_start_string:'[%', block_end_string:'%]'\n"
 RARE = "{{ maintenance_event.duration_seconds == 7 }}"
 
 
@@ -36,7 +34,7 @@ def steps_of(**variables):
         {"name": "web"},
         [{"action": "drain"}],
         {**variables, "vars": variables},
-        lambda variables, event: resolved_steps(templar, variables, event),
+        lambda variables: resolved_steps(templar, variables, None),
         {"own": None},
         "web",
         {"latest": 60},
@@ -53,109 +51,100 @@ def log(message):
 
 
 @pytest.mark.parametrize(
-    ("variables", "number", "where"),
+    ("variables", "said"),
     [
-        ({"drain_steps": [command("true"), command("{{ rare }}")], "rare": RARE}, 2, "command: drain.0"),
+        (
+            {"drain_steps": [command("true"), command("{{ rare }}")], "rare": RARE},
+            "drain_steps, step 2 (command): the variable rare uses",
+        ),
         (
             {"drain_steps": [command("{{ word }}")], "word": "{{ 'a' if rare else 'b' }}", "rare": RARE},
-            1,
-            "command: drain.0",
+            "drain_steps, step 1 (command): the variable rare uses",
         ),
-        ({"drain_steps": [log("so {{ text }}")], "text": "{{ maintenance_event.type | lower }}"}, 1, "log: message"),
         (
-            {"drain_steps": [log("{{ 'far' if text == 'to be cut' else 'near' }}")]}
-            | {"text": "{{ maintenance_event.description }}"},
-            1,
-            "log: message",
+            {"drain_steps": [log("so {{ text }}")], "text": TYPE},
+            "drain_steps, step 1 (log): the variable text uses",
         ),
-        ({"drain_steps": [log("{{ vars.rare }}")], "rare": RARE}, 1, "log: message"),
-        ({"drain_steps": [log("a{% if maintenance_event.type == 'x' %} long{% endif %} pause")]}, 1, "log: message"),
-        ({"drain_steps": [log("{{ maintenance_event }}")]}, 1, "log: message"),
-        ({"drain_steps": [log("{{ maintenance_event[key] }}")], "key": "type"}, 1, "log: message"),
-        ({"drain_steps": [log("{% set kind = maintenance_event.type %}{{ kind }}")]}, 1, "log: message"),
-        ({"drain_steps": [log("{% for one in steps %}x{% endfor %}")], "steps": [TYPE]}, 1, "log: message"),
-        ({"drain_steps": [log(f"#jinja2: block_start_string:'[%'\n{TYPE}")]}, 1, "log: message"),
+        ({"drain_steps": [log("{{ maintenance_event }}")]}, "drain_steps, step 1 (log): message uses"),
+        ({"drain_steps": [log("{{ maintenance_event.type | lower }}")]}, "drain_steps, step 1 (log): message uses"),
+        ({"drain_steps": [log("{{ maintenance_event.type | d('') }}")]}, "drain_steps, step 1 (log): message uses"),
+        ({"drain_steps": [log("{{ maintenance_event is defined }}")]}, "drain_steps, step 1 (log): message uses"),
+        ({"drain_steps": [log("{{ maintenance_event['type'] }}")]}, "drain_steps, step 1 (log): message uses"),
+        ({"drain_steps": [log("{{ maintenance_event.resources }}")]}, "drain_steps, step 1 (log): message uses"),
+        (
+            {"drain_steps": [log(f"{{% set kind %}}{TYPE}{{% endset %}}{{{{ 'a' if kind == 'x' else 'b' }}}}")]},
+            "drain_steps, step 1 (log): message uses",
+        ),
+        (
+            {"drain_steps": [log(f"{OTHER_SIGNS}[% set x %]{TYPE}[% endset %]{{{{ x | length }}}}")]},
+            "drain_steps, step 1 (log): message uses",
+        ),
         (
             {"drain_steps": [{"services": {"names": "{{ stopped[maintenance_event.type] }}"}}], "stopped": {}},
-            1,
-            "services: names",
+            "drain_steps, step 1 (services): names uses",
         ),
-        ({"drain_steps": [{"services": {"names": ["a"], "timeout": "{{ rare | int }}"}}], "rare": RARE}, 1, "services"),
         (
             {"drain_steps": "{{ one + two }}", "one": [log(TYPE)], "two": [command("{{ rare }}")], "rare": RARE},
-            2,
-            "command: drain.0",
+            "drain_steps: the variable rare uses",
+        ),
+        (
+            {"drain_steps": "{{ lists['web'] }}", "lists": {"web": [log(TYPE), log("{{ maintenance_event }}")]}},
+            "drain_steps: the variable lists.web.1.log.message uses",
+        ),
+        (
+            {"drain_steps": f"{{{{ one if {RARE.strip('{ }')} else one }}}}", "one": [command("true")]},
+            "drain_steps: it uses",
         ),
         # In a place where nothing is filled in.
-        ({"drain_steps": [command(f"a{TYPE}")]}, 1, "command: drain.0"),
-        ({"drain_steps": [{"command": {"drain": f"echo {TYPE}"}}]}, 1, "command: drain"),
-        ({"drain_steps": [log("{{ maintenance_event.resources }}")]}, 1, "log: message"),
+        ({"drain_steps": [command(f"a{TYPE}")]}, "drain_steps, step 1 (command): drain.0 uses"),
+        ({"drain_steps": [{"command": {"drain": f"echo {TYPE}"}}]}, "drain_steps, step 1 (command): drain uses"),
     ],
 )
-def test_what_looks_at_an_event_fails_with_the_number_of_the_step(variables, number, where):
+def test_another_use_of_an_event_is_refused_with_the_variable_and_the_step(variables, said):
     with pytest.raises(BadWatch) as failure:
         steps_of(**variables)
-    assert re.match(f"drain_steps, step {number}: {re.escape(where)}", str(failure.value)), failure.value
-    assert "uses maintenance_event in a way that a host can't fill in" in str(failure.value)
+    assert str(failure.value).startswith(f"{said} maintenance_event in a way that a host can't fill in by itself.")
+    assert "It fills in {{ maintenance_event.KEY }}, written like that in the step itself" in str(failure.value)
 
 
-@pytest.mark.parametrize("plugin", ["vars", "ansible.builtin.vars"])
-def test_a_variable_that_is_looked_up_is_followed_as_well(plugin):
-    # Before 2.19 a lookup knows no event at all, and fails by itself.
-    said = "drain_steps, step 1: log: message uses maintenance_event|drain_steps can't be resolved"
-    with pytest.raises(BadWatch, match=said):
-        steps_of(drain_steps=[log(f"{{{{ lookup('{plugin}', 'rare') }}}}")], rare=RARE)
+@pytest.mark.parametrize(
+    ("name", "said"), [("'rare'", "the variable rare"), ("'ra' ~ 're'", "a variable that it looks up")]
+)
+def test_a_variable_that_is_looked_up_is_refused_as_well(name, said):
+    # Before 2.19 a lookup knows no event in a run either.
+    with pytest.raises(BadWatch, match=rf"^drain_steps, step 1 \(log\): {said} uses|^drain_steps can't be resolved"):
+        steps_of(drain_steps=[log(f"{{{{ lookup('vars', {name}) }}}}")], rare=RARE)
 
 
-def test_steps_that_are_chosen_by_the_event_are_none_of_a_host():
-    choice = f"{{{{ one if {RARE.strip('{ }')} else two }}}}"
-    with pytest.raises(BadWatch, match="drain_steps as a whole depend on maintenance_event"):
-        steps_of(drain_steps=choice, one=[command("true")], two=[command("false")])
+def test_another_error_is_none_of_the_event():
+    with pytest.raises(BadWatch, match="drain_steps can't be resolved: .*missing"):
+        steps_of(drain_steps=[log(TYPE), log("{{ missing }}")])
 
 
 @pytest.mark.parametrize(
     "variables",
     [
-        {"drain_steps": [log(f"for {TYPE}"), command("go", TYPE)]},
-        {"drain_steps": [log("for {{ maintenance_event['type'] }}"), command("go", "{{ kind }}")], "kind": TYPE},
+        {"drain_steps": [log("for {{maintenance_event.type}}"), command("{{ 'GO' | lower }}", TYPE)]},
         {"drain_steps": "{{ steps }}", "steps": [log(f"for {TYPE}"), command("go", TYPE)]},
         {"drain_steps": "{{ one + (two | default([])) }}", "one": [log(f"for {TYPE}")], "two": [command("go", TYPE)]},
         {
             "drain_steps": ["{{ one }}", "{{ more.two }}"],
-            "one": log(f"for {TYPE}"),
+            "one": log(f"{{{{ word }}}} {TYPE}"),
+            "word": "for",
             "more": {"two": command("go", TYPE)},
-        },
-        {
-            "drain_steps": [log("{% if on %}for {{ maintenance_event.type }}{% endif %}"), command("go", TYPE)],
-            "on": True,
-        },
-        {"drain_steps": [log("{{ text if on else '' }}"), command("go", TYPE)], "on": True, "text": f"for {TYPE}"},
-        {
-            "drain_steps": [log("for {{ text }}"), command("{{ vars['w' ~ 'o'] | lower }}", TYPE)],
-            "text": TYPE,
-            "wo": "GO",
         },
     ],
 )
-def test_what_only_passes_it_on_is_filled_in_on_the_host(variables):
+def test_what_is_written_in_a_step_is_filled_in_on_the_host(variables):
     first, second = steps_of(**variables)
     assert first["arguments"]["message"] == f"for {MARK % 'type'}"
     assert second["arguments"]["drain"] == ["go", MARK % "type"]
 
 
-def test_what_others_do_may_look_at_it():
-    file = "{{ 'a.yml' if rare else 'b.yml' }}"
-    others = [{"tasks": {"drain": file}}, {"own": {"x": "{{ rare }}"}}]
-    balancer = {
-        "load_balancer": {
-            "haproxy": {
-                "backend": "{{ maintenance_event.type | lower }}",
-                "server": "{{ maintenance_event.resources[0] }}",
-                "host": "lb",
-            }
-        }
-    }
-    found = steps_of(drain_steps="{{ others + mine }}", others=[*others, balancer], mine=[log(TYPE)], rare=RARE)
+def test_what_a_run_does_may_use_it_in_any_way():
+    others = [{"tasks": {"drain": "{{ 'a.yml' if maintenance_event.type == 'x' else 'b.yml' }}"}}, {"own": {"x": RARE}}]
+    webhook = {"log": {"message": "m", "webhook": {"url": f"http://x/{TYPE}", "sent_from": "controller"}}}
+    found = steps_of(drain_steps="{{ others + mine }}", others=[*others, webhook], mine=[log(TYPE)])
     assert [bool(step.get("left")) for step in found] == [True, True, True, False]
 
 
