@@ -220,6 +220,25 @@ def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(f
         assert run.of("Last", host)["journal"] is None
 
 
+@pytest.mark.parametrize("drained", [["web", "db"], ["web"]])
+def test_the_roles_by_themselves_approve_what_their_journals_say_is_drained(fleet, drained):
+    def role(name, **more):
+        return {"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, **more}
+
+    read = {"maintenance.azure.scheduled_event_info": {}, "register": "maintenance_status"}
+    variables = {"approve_journal": "{{ drain_journal }}", "approve_wait_ids": [], "wanted": drained}
+    only = {"when": "inventory_hostname in wanted"}
+    tasks = [read, role("drain", **only), role("approve", ignore_errors=True), role("restore", **only)]
+    steps = {"drain_steps": STEPS_OF_APPROVING, **variables}
+    run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps, ignore_errors=True)
+    refused = run.of("maintenance.azure.approve : Wait until the event is over", "web")["refused"]
+    if len(drained) == 2:
+        assert (posts(fleet), refused) == ([["A1"]], [])
+    else:
+        assert (posts(fleet), refused[0]["uncovered"]) == ([], ["db"])
+    assert not any((fleet.folder / host / "journal.json").exists() for host in ("web", "db"))
+
+
 @pytest.mark.rest
 def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(fleet):
     places = {host: fleet.folder / f"watch-{host}" for host in ("web", "db")}
