@@ -10,8 +10,9 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ..plugin_utils._approve.action import write_journal
 from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common.options import journal_options
+from ..plugin_utils._host.readings import ask_journal
 
 
 class ActionModule(ActionBase):
@@ -21,4 +22,5 @@ class ActionModule(ActionBase):
     @in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        return wrap_var(write_journal(self, task_vars or {}))
+        _unused, options = self.validate_argument_spec(argument_spec=journal_options())
+        return wrap_var(ask_journal(self, {"path": options["path"], "state": "read"}, task_vars or {}))

@@ -19,8 +19,6 @@ description:
   - Options that are not given are taken from the variables of the role that O(do) names.
 extends_documentation_fragment:
   - maintenance.azure._attributes
-  - maintenance.azure._fence
-  - maintenance.azure._fence.service
 attributes:
   check_mode:
     support: full
@@ -75,6 +73,65 @@ options:
     description: With O(do=drain) and O(do=restore), name of this run, for the journal. By default one is made up.
     type: str
     default: ""
+  fence:
+    description:
+      - With O(do=drain) and O(do=restore), what the run knew of this host when it decided. The host compares it with
+        its own clock and its own journal, and does nothing where that has changed. The task then fails, and RV(refused)
+        has the reason in one word. Without it nothing is compared.
+      - V(age) is another boot, or more time than O(fence.at_most). V(owner) is a journal of another run than
+        O(fence.owner) and this one. V(worked_on) is another run that is at work there. V(gone) is an event of
+        O(fence.events) that is no longer shown, or not as it has to be. V(not_drained) is a journal that is missing,
+        unfinished or of a return that has begun. V(unread) is a service that does not tell. V(drained) is a journal
+        that can't be forgotten.
+    type: dict
+    suboptions:
+      boot_id:
+        description: The boot in which the host was read, as C(clock) of M(maintenance.azure.drain_journal) returns it.
+        type: str
+      seconds:
+        description: The host's own time at that moment.
+        type: float
+      at_most:
+        description: How many seconds may have passed since.
+        type: float
+        default: 40
+      owner:
+        description: The run whose the journal was, or nothing where there was none.
+        type: str
+      events:
+        description: Events that the host must still be shown.
+        type: list
+        elements: str
+        default: []
+      scheduled:
+        description: Whether these events must not have started.
+        type: bool
+        default: false
+      drained:
+        description: Whether the host must be drained, in this boot and with all steps.
+        type: bool
+        default: false
+      may_start:
+        description:
+          - For an approval, events that may have started by now, as they had before, or as the same wave starts them.
+            Then only what matters is compared right before it is sent, that the event is as it was judged and that
+            nothing else has started, and not the whole document.
+        type: list
+        elements: str
+      ask:
+        description: How the host asks for its events. It is filled in.
+        type: dict
+  endpoint:
+    description: >-
+      With O(do=drain) and O(do=restore), for the events of O(fence), base URL of the metadata service, or V(auto).
+    type: str
+    default: http://169.254.169.254
+  api_version:
+    description: >-
+      With O(do=drain) and O(do=restore), for the events of O(fence), the version of the Scheduled Events interface.
+    type: str
+    choices: ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01", auto]
+    default: "2020-07-01"
   plan:
     description: With O(do=step), what O(do=drain) or O(do=restore) returned, or the result of the step before.
     type: dict

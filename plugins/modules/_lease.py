@@ -11,10 +11,15 @@ author: maintenance.azure contributors (@maintenance-azure)
 description:
   - "[INTERNAL] A lease is held if more than half of the lock hosts gave it to this run, and none of the others says
     that somebody else has it. Where one lock host alone has said so for more than 90 seconds, it is outvoted."
-  - It is part of the playbook C(maintenance.azure.awx_fan_out). There is no reason to use it in a playbook of your own.
+  - It is part of the playbooks C(maintenance.azure.drain_then_approve) and C(maintenance.azure.awx_fan_out). There is
+    no reason to use it in a playbook of your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
-  - maintenance.azure._attributes.info_module
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
 options:
   do:
     description:
@@ -107,9 +112,9 @@ lock_hosts:
   returned: success, with O(do=lock_hosts)
   sample: [web-1, web-2, web-10]
 held:
-  description: This run has the lease.
+  description: This run has the lease. With O(do=ask) there are the other values of M(maintenance.azure.lease), too.
   type: bool
-  returned: success, with O(do=verdict)
+  returned: success, with O(do=ask) and O(do=verdict)
 group:
   description: Whose lease it is.
   type: str

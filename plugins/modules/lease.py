@@ -13,7 +13,8 @@ description:
     managed host.
   - The lease has an owner, which is one run of C(ansible-playbook), and lasts for some seconds. It is renewed only
     while it still runs. One that has lapsed is a new lease, also for the same run, as somebody else may have had it.
-  - Beside the lease stand notes of what its holders were about to do to which host. They stay when it is given back.
+  - Beside the lease a run of C(maintenance.azure.drain_then_approve) notes what it is about to do to which host. These
+    notes stay when the lease is given back.
   - A lease whose owner is a process of the same controller that has died is taken over at once, any other when it has
     lapsed.
   - The managed host counts by its own uptime. What its clock or that of a controller shows does not matter.
@@ -64,22 +65,6 @@ options:
     description: How long the lease lasts from now, with O(do=take) and O(do=renew).
     type: int
     default: 90
-  notes:
-    description:
-      - Notes to write, with O(do=take) and O(do=renew). One that is there for the same host is replaced; one without a
-        C(mark), and one for each event of a C(mark), stand side by side.
-      - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
-        V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
-    type: list
-    elements: dict
-    default: []
-  forget:
-    description:
-      - Hosts whose notes are removed, before O(notes) are written, with O(do=take) and O(do=renew).
-      - With O(do=release) only the notes that this run has written itself, whether it still has the lease or not.
-    type: list
-    elements: str
-    default: []
 notes:
   - The task does not fail where somebody else has the lease. Look at RV(held).
   - A controller is the same if it runs the same boot of the same kernel, and has the same process ids. Two containers
@@ -101,17 +86,10 @@ EXAMPLES = r"""
   register: lease
   failed_when: not lease.held
 
-- name: Write down what is about to be done
+- name: Keep it
   maintenance.azure.lease:
     do: renew
     run_id: "{{ maintenance_run_id }}"
-    notes:
-      - host: web-3
-        events: [C7061BAC-AFDC-4513-B24B-AA5F13A16123]
-        type: Reboot
-        run: "{{ maintenance_run_id }}"
-        at: 1794787232
-        mark: null
   delegate_to: bastion
   run_once: true
   register: lease
@@ -149,7 +127,7 @@ holder:
     taken_at: "2026-11-16T00:20:32Z"
     seconds_left: 90
 notes:
-  description: All notes that the lock host has now.
+  description: All notes of runs that the lock host has now.
   type: list
   elements: dict
   returned: success

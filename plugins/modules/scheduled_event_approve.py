@@ -18,9 +18,6 @@ extends_documentation_fragment:
   - maintenance.azure._attributes.on_the_controller
   - maintenance.azure._attributes.actiongroup_imds
   - maintenance.azure._service
-  - maintenance.azure._fence
-  - maintenance.azure._fence.marks
-  - maintenance.azure._fence.run
 attributes:
   platform:
     platforms: posix, windows
@@ -63,24 +60,6 @@ options:
       - This host itself counts for its own name, if it is in the list and the inventory confirms that name.
     type: list
     elements: str
-  journals:
-    description:
-      - A variable of the hosts in O(drained), with what M(maintenance.azure.drain_journal) returned for them. Then only
-        those of them count whose journal says that they are drained, and whose own C(maintenance_status), where they
-        have one, shows the event.
-    type: str
-  marks_in:
-    description:
-      - A variable of the hosts that O(marks) name, with what M(maintenance.azure.drain_journal) returned for them. An
-        event is approved only if the journals of all its other hosts say that its approval begins.
-    type: str
-  reading:
-    description:
-      - Whether C(maintenance_status), as C(maintenance.azure.drain_then_approve) has read it in this run, is judged,
-        and the service not asked once more for that. It is compared with what is there right before the approval is
-        sent, as always.
-    type: bool
-    default: false
   uncovered:
     description:
       - What to do with an event that names a VM outside of O(drained).
@@ -113,9 +92,6 @@ options:
     type: int
     default: 900
 notes:
-  - With O(marks), O(journal), O(run_id) and O(fence), as in a run of C(drain_then_approve), the host writes
-    down that the approval begins, in the same command in which it sends, sends nothing any more after 20 seconds, and
-    takes the mark back where it knows that nothing was sent. The first of C(hosts) of a mark sends.
   - Whoever may run a process on a VM may approve its events. The service asks for no credentials.
   - With C(run_once) or C(delegate_to) nobody else can step in for the host that runs the task.
   - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task says so
@@ -201,12 +177,6 @@ times:
   returned: always
   sample:
     C7061BAC-AFDC-4513-B24B-AA5F13A16123: {approved_at: "2026-11-16T00:20:35Z"}
-refused_by_host:
-  description: >-
-    Why the host sent nothing, in one word, see O(fence). V(changed) is another event that has started since the events
-    were judged.
-  type: str
-  returned: when the host refuses
 left_to:
   description: For each event whose approval this host could not send, the hosts that can still do so.
   type: dict

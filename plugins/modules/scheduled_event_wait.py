@@ -20,7 +20,6 @@ extends_documentation_fragment:
   - maintenance.azure._attributes.info_module
   - maintenance.azure._service
   - maintenance.azure._service.wait
-  - maintenance.azure._fence.run
 attributes:
   platform:
     platforms: posix, windows

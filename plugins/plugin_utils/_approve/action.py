@@ -11,53 +11,30 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .._azure.doubts import about_claims
 from .._azure.events import canonical_id, names_host
 from .._azure.vms import NAME_VARIABLES, Claim, EventData, InventoryNames, vm_name_of
 from .._common.ansible import plain
-from .._common.options import approve_options, journal_options
+from .._common.options import approval_by_role_options, approve_options
 from .._common.text import needed_vars, some_of
 from .._host.connection import ending_with_the_run
-from .._host.readings import (
-    LAST_READING,
-    READING,
-    ApiVersions,
-    ask_journal,
-    complete_fence,
-    last_reading,
-    names_of_inventory,
-)
+from .._host.readings import LAST_READING, READING, complete_fence, last_reading, names_of_inventory
 from .._host.service import DocumentReading, HostService, Unanswered, Unreachable
 from . import judge
 from .send import Approval, Approver, Election
 from .wait import Complaints, NoticeBoard, Wait, WaitAction
 
 
-def write_journal(action: ActionBase, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The result of drain_journal for the arguments of the task."""
-    _unused, options = action.validate_argument_spec(argument_spec=journal_options())
-    host = str(action._task.delegate_to or task_vars["inventory_hostname"])
-    options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
-    if options["state"] == "unmark":
-        return take_marks_back(action, options, task_vars)
-    return ask_journal(action, options, task_vars)
-
-
-def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Of the marks, those of approvals that nobody of this run has sent."""
-    election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
-    return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
-
-
 class ApproveAction(WaitAction):
     """Base of the actions that approve events."""
 
-    def approve(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The result of scheduled_event_approve for the arguments of the task."""
-        options = self.checked_wait(approve_options())
+    def approve(self, task_vars: dict[str, t.Any], by_role: bool = False) -> dict[str, t.Any]:
+        """The result of scheduled_event_approve for the arguments of the task, of which the role has more."""
+        more = approval_by_role_options()
+        options = {option: spec.get("default") for option, spec in more.items()}
+        options.update(self.checked_wait({**approve_options(), **(more if by_role else {})}))
         if options["drained"] is None:
             options["drained"] = [task_vars["inventory_hostname"]]
         return _Approval(self, options, task_vars).result()

@@ -8,15 +8,19 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
 
 from ...module_utils._host.journal import DEFAULT_PATH
 from .._azure.vms import this_host_of
 from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
-from .._common.options import approval_options, wait_options
+from .._common.options import approval_by_role_options, approval_options, run_options, service_options, wait_options
 from .._host.connection import seconds_of_a_reading, seconds_to_connect
-from .action import ApproveAction, take_marks_back, write_journal
+from .._host.readings import ApiVersions, ask_journal, complete_fence
+from .action import ApproveAction
 from .order import MARKED, ApproveOrder, approval_outcome
+from .send import Election
 
 OPTIONS = approval_options()
 # In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
@@ -24,6 +28,13 @@ SECONDS_TO_SEND = 45.0
 # Registered by the task that sends.
 SENT = "__approve_sent"
 SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
+BY_ROLE = approval_by_role_options()
+MARK_OPTIONS = {
+    "path": {"type": "str"},
+    "state": {"type": "str"},
+    **{option: service_options()[option] for option in SERVICE},
+    **{option: BY_ROLE[option] for option in ("marks", "run_id", "fence")},
+}
 
 
 def order_of(own: OwnVariables) -> ApproveOrder | None:
@@ -76,6 +87,12 @@ def _not_sent(own: OwnVariables) -> str:
     return str(failures[0].get("msg") or "The approval failed") if failures else ""
 
 
+def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Remove the marks of approvals that nobody of this run has sent."""
+    election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
+    return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
+
+
 class RoleAction(DoesOneOf, ApproveAction):
     does = OPTIONS
 
@@ -91,7 +108,10 @@ class RoleAction(DoesOneOf, ApproveAction):
         if order.is_alone:
             return {"changed": False, "skipped": True, "skip_reason": "The command that approves marks it as well"}
         self._task.args = order.mark_options()
-        return write_journal(self, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=MARK_OPTIONS)
+        host = str(self._task.delegate_to or task_vars["inventory_hostname"])
+        options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
+        return ask_journal(self, options, task_vars)
 
     def do_send(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _own, order = self._own_and_order("send", task_vars)
@@ -109,7 +129,7 @@ class RoleAction(DoesOneOf, ApproveAction):
     def _sent(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """What went wrong is told after the wait: an event that is not approved comes all the same."""
         try:
-            return self.approve(task_vars)
+            return self.approve(task_vars, by_role=True)
         except AnsibleActionFail as failure:
             return {"failed": True, "msg": str(failure)}
         except AnsibleConnectionFailure as failure:
@@ -142,7 +162,7 @@ class RoleAction(DoesOneOf, ApproveAction):
         # Its name is known from the reading that brought us here, so that one request is saved.
         vm_name = this_host_of(task_vars).get("vm_name")
         self._task.args = {**self._task.args, **order.wait_options(unsent, vm_name)}
-        options = self.checked_wait(wait_options())
+        options = self.checked_wait({**wait_options(), **run_options()})
         if not options["event_ids"]:
             return None
         try:

@@ -260,13 +260,13 @@ class WaitAction(ServiceAction):
     def wait(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of scheduled_event_wait; what went wrong is in `problems`."""
         # With each reading the host is kept for this run, which must not go on after it was killed.
-        with ending_with_the_run() if options["run_id"] else contextlib.nullcontext():
+        with ending_with_the_run() if options.get("run_id") else contextlib.nullcontext():
             return self._followed(options, task_vars)
 
     def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         service = HostService(self, options, task_vars)
         # In a run nobody else of the wave waits as long for a host that hangs.
-        in_a_wave = bool(options["run_id"]) and len(task_vars.get("ansible_play_batch") or ()) > 1
+        in_a_wave = bool(options.get("run_id")) and len(task_vars.get("ansible_play_batch") or ()) > 1
         silences = SILENCES_OF_A_HANGING_HOST if in_a_wave else None
         if silences and is_windows(self):
             silences = SILENCES_ON_WINDOWS

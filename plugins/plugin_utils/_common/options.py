@@ -16,18 +16,6 @@ from ...module_utils._host.ownership import AT_MOST
 
 Options = dict[str, t.Any]
 DEFAULT_TIMEOUT = 130
-STATES_TO_WRITE = [
-    "read",
-    "begin",
-    "step",
-    "drained",
-    "mark",
-    "unmark",
-    "restore",
-    "close",
-    "take_over",
-    "forget",
-]
 
 
 def service_options() -> Options:
@@ -57,16 +45,10 @@ def approve_options() -> Options:
         service_options(),
         event_ids=dict(type="list", elements="str"),
         drained=dict(type="list", elements="str"),
-        journals=dict(type="str"),
         uncovered=dict(type="str", default="refuse", choices=["refuse", "allow"]),
         leader=dict(type="str", default="elect", choices=["elect", "self"]),
         wait_for=dict(type="str", default="accepted", choices=["nothing", "accepted", "started", "finished"]),
         wait_timeout=dict(type="int", default=900),
-        marks=mark_options(),
-        marks_in=dict(type="str"),
-        fence=fence_options(),
-        reading=dict(type="bool", default=False),
-        **_of_a_run(),
     )
 
 
@@ -76,13 +58,24 @@ def wait_options() -> Options:
         event_ids=dict(type="list", elements="str", required=True),
         until=dict(type="str", default="finished", choices=["started", "finished"]),
         wait_timeout=dict(type="int", default=1800),
-        **_of_a_run(),
     )
 
 
-def _of_a_run() -> Options:
-    """The journal that the host has for this run, where it says with each reading that the run is still there."""
+def run_options() -> Options:
+    """The journal that the host has for a run, which each reading renews."""
     return dict(journal=dict(type="str"), run_id=dict(type="str", default=""))
+
+
+def approval_by_role_options() -> Options:
+    """What the role approve hands to an approval beside the options of scheduled_event_approve."""
+    return dict(
+        run_options(),
+        journals=dict(type="str"),
+        marks=mark_options(),
+        marks_in=dict(type="str"),
+        fence=fence_options(),
+        reading=dict(type="bool", default=False),
+    )
 
 
 def fence_options() -> Options:
@@ -125,25 +118,8 @@ def mark_options() -> Options:
 
 
 def journal_options() -> Options:
-    step = dict(
-        number=dict(type="int", required=True),
-        kind=dict(type="str"),
-        arguments=dict(type="dict"),
-        status=dict(type="str", required=True, choices=list(STATUSES_OF_STEPS)),
-        before=dict(type="dict"),
-        error=dict(type="str"),
-    )
-    return dict(
-        # Expanded on the host, as it is a path there.
-        path=dict(type="str", default=DEFAULT_PATH),
-        state=dict(type="str", default="read", choices=STATES_TO_WRITE),
-        events=dict(type="list", elements="dict", default=[]),
-        run_id=dict(type="str", default=""),
-        steps=dict(type="list", elements="dict", default=[], options=step),
-        marks=mark_options(),
-        fence=fence_options(),
-        **service_to_ask(),
-    )
+    # Expanded on the host, as it is a path there.
+    return dict(path=dict(type="str", default=DEFAULT_PATH))
 
 
 def lease_options() -> Options:
@@ -154,8 +130,6 @@ def lease_options() -> Options:
         path=dict(type="str", default="/var/lib/azure-maintenance/run.lock"),
         group=dict(type="str", default=""),
         seconds=dict(type="int", default=90),
-        notes=dict(type="list", elements="dict", default=[]),
-        forget=dict(type="list", elements="str", default=[]),
     )
 
 
@@ -198,8 +172,8 @@ def drain_options() -> dict[str, Options]:
 
 
 def approval_options() -> dict[str, Options]:
-    """Of `_approve`, whose options are defaults of a user's module_defaults alone."""
-    return {"mark": service_options(), "send": service_options(), "wait": service_options()}
+    """Of `_approve`."""
+    return {do: service_options() for do in ("mark", "send", "wait")}
 
 
 def check_options() -> dict[str, Options]:

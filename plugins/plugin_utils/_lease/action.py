@@ -19,12 +19,10 @@ from .._common.options import lease_options, lock_options
 from .._common.store import RunStore
 from .._common.text import needed_vars
 from .._host import answers as _answers
-from .._host.answers import Unexpected, list_of
 from .._host.connection import HostHalf
 from .._host.windows import is_of_windows, is_windows, windows_path
 from .lease import (
     READ,
-    RENEW,
     SIGNS_OF_WINDOWS,
     TAKE,
     Refusal,
@@ -43,17 +41,30 @@ LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
 
 class LeaseAction(ActionBase):
     def lease(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self._checked_options()
+        _unused, options = self.validate_argument_spec(argument_spec=lease_options())
+        return self._held_there(options, task_vars)
+
+    def _held_there(
+        self,
+        options: dict[str, t.Any],
+        task_vars: dict[str, t.Any],
+        notes: list[t.Any] | None = None,
+        forget: list[str] | None = None,
+    ) -> dict[str, t.Any]:
+        """Ask one lock host. What a run tells it about its hosts are `notes`, and the hosts to `forget`."""
+        self._check(options)
         request = {
             "path": group_path(options["path"], options["group"]),
-            **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
+            "do": options["do"],
+            "seconds": options["seconds"],
+            "notes": notes or [],
+            "forget": forget or [],
         }
         if options["do"] != READ:
             request["me"] = self._owner(options)
         return self._ask(request, task_vars)
 
-    def _checked_options(self) -> dict[str, t.Any]:
-        _unused, options = self.validate_argument_spec(argument_spec=lease_options())
+    def _check(self, options: dict[str, t.Any]) -> None:
         if options["do"] != READ and not (options["run_id"] or "").strip():
             raise AnsibleActionFail("run_id is empty: give a name for this run")
         if is_windows(self):
@@ -62,13 +73,6 @@ class LeaseAction(ActionBase):
             raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
         if options["seconds"] < 1:
             raise AnsibleActionFail(f"seconds must be 1 or more, not {options['seconds']}")
-        if options["do"] not in (TAKE, RENEW) and options["notes"]:
-            raise AnsibleActionFail("notes are written with take and renew only, as that needs the lease")
-        try:
-            options["notes"] = list_of(_answers.NOTE)(options["notes"])
-        except Unexpected as error:
-            raise AnsibleActionFail(f"notes{error}") from None
-        return options
 
     @staticmethod
     def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -101,8 +105,7 @@ class LocksAction(DoesOneOf, LeaseAction):
         known = RunStore(constants.DEFAULT_LOCAL_TMP).head
         terms = known["lease_terms"][options["group"]] if options["with_notes"] else {}
         asked = {name: options[name] for name in ("group", "path", "seconds", "note")}
-        self._task.args = {"do": options["asked"], "run_id": known["run_id"], **asked, **terms}
-        return self.lease(task_vars)
+        return self._held_there({"do": options["asked"], "run_id": known["run_id"], **asked}, task_vars, **terms)
 
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])

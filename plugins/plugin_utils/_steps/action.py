@@ -58,9 +58,12 @@ def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.An
 
 
 def _journal_seen(own: OwnVariables) -> dict[str, t.Any]:
-    """The journal as it was last read. What is done about it goes to the host with the question if it is still so."""
-    marked, status = own.registered("approve_mark") or {}, last_reading(own.task_vars) or {}
-    return marked.get("journal") or status.get("journal") or {}
+    """The journal as the role approve or a reading has last seen it, which the host compares."""
+    for seen in (own.registered("approve_mark"), last_reading(own.task_vars)):
+        journal = seen.get("journal") if isinstance(seen, Mapping) else None
+        if isinstance(journal, Mapping) and journal:
+            return dict(journal)
+    return {}
 
 
 class DrainAction(DoesOneOf):

@@ -51,16 +51,12 @@ def drain(name="Drain", run_id="r1", **fence):
     }
 
 
-def journal(name, state, run_id="r1", **more):
+def journal(name, state="read", run_id="r1", **more):
+    """Also what the roles write, which the module drain_journal does not."""
+    request = {"path": "{{ drain_journal }}", "state": state, "run_id": run_id, **more}
     return {
         "name": name,
-        "maintenance.azure.drain_journal": {
-            "path": "{{ drain_journal }}",
-            "state": state,
-            "run_id": run_id,
-            "endpoint": "{{ maintenance_endpoint }}",
-            **more,
-        },
+        "maintenance.azure._host_command": {"name": "journal", "request": request},
         "ignore_errors": True,
     }
 
@@ -77,9 +73,6 @@ def test_signs_of_life_do_not_disturb_the_answer(fleet, tmp_path, way):
 
 
 def test_owner_and_worked_on(fleet, tmp_path):
-    def look(name="Look"):
-        return journal(name, "read")
-
     began = play(tmp_path, fleet.inventory(), READ, drain("First"), drain("Not read again", "r2"), hosts="web")
     assert began.of("First")["state"] == "drained"
     assert began.of("Not read again")["refused"] == "owner"
@@ -91,9 +84,9 @@ def test_owner_and_worked_on(fleet, tmp_path):
         drain("Second, at once", "r2"),
         journal("Take over", "take_over", "r2", fence={"owner": "r1"}),
         journal("By the wrong owner", "take_over", "r2", fence={"owner": "r0"}),
-        look(),
+        journal("Look"),
         drain("First goes on"),
-        look("Later"),
+        journal("Later"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web")
     refused = {name: run.of(name)["refused"] for name in ("Second, at once", "Take over", "By the wrong owner")}
@@ -234,6 +227,25 @@ def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(f
         assert (returned["journal"], [event["id"] for event in returned["events"]]) == (None, ["A1"])
 
 
+@pytest.mark.parametrize("drained", [["web", "db"], ["web"]])
+def test_the_roles_by_themselves_approve_what_their_journals_say_is_drained(fleet, drained):
+    def role(name, **more):
+        return {"ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, **more}
+
+    read = {"maintenance.azure.scheduled_event_info": {}, "register": "maintenance_status"}
+    variables = {"approve_journal": "{{ drain_journal }}", "approve_wait_ids": [], "wanted": drained}
+    only = {"when": "inventory_hostname in wanted"}
+    tasks = [read, role("drain", **only), role("approve", ignore_errors=True), role("restore", **only)]
+    steps = {"drain_steps": STEPS_OF_APPROVING, **variables}
+    run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps, ignore_errors=True)
+    refused = run.of("maintenance.azure.approve : Wait until the event is over", "web")["refused"]
+    if len(drained) == 2:
+        assert (posts(fleet), refused) == ([["A1"]], [])
+    else:
+        assert (posts(fleet), refused[0]["uncovered"]) == ([], ["db"])
+    assert not any((fleet.folder / host / "journal.json").exists() for host in ("web", "db"))
+
+
 @pytest.mark.rest
 def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(fleet):
     places = {host: fleet.folder / f"watch-{host}" for host in ("web", "db")}
@@ -253,11 +265,7 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
 
 def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
     """Another run is at work on db."""
-    other = {
-        "name": "Other",
-        "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}", "state": "take_over", "run_id": "r2"},
-        "when": "inventory_hostname == 'db'",
-    }
+    other = {**journal("Other", "take_over", "r2"), "when": "inventory_hostname == 'db'"}
     run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(wait=["A1"]), ignore_errors=True)
     assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
     assert posts(fleet) == []
@@ -295,9 +303,13 @@ def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
     JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
     at_work = AtWork(path)
     at_work.say("r1", 1)
-    options = {"event_ids": ["A1"], "endpoint": "{{ maintenance_endpoint }}", "wait_timeout": 3, "run_id": "r1"}
-    options["journal"] = "~/journal.json" if place == "home" else "{{ drain_journal }}"
-    wait = {"name": "Wait", "maintenance.azure.scheduled_event_wait": options, "ignore_errors": True}
+    order = {"ids": [], "undrained_ids": [], "wait_ids": ["A1"], "drained": [], "marks": [], "run_id": "r1"}
+    variables = {
+        "approve_journal": "~/journal.json" if place == "home" else "{{ drain_journal }}",
+        "approve_wait_timeout": 3,
+    }
+    order["fence"] = {"owner": "r1"}
+    wait = {"maintenance.azure._approve": {"do": "wait", "order": order}, "vars": variables, "ignore_errors": True}
     said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
     assert Path(at_work.path).stat().st_mtime_ns > said

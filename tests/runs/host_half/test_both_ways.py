@@ -249,7 +249,8 @@ def test_one_task_tells_what_is_planned_and_what_the_journal_says_whatever_one_o
     tmp_path, simulator
 ):
     hosts = fleet_inventory(tmp_path, simulator)
-    begin = {"name": "Begin", "maintenance.azure.drain_journal": {"path": JOURNAL, "state": "begin", "run_id": "r"}}
+    request = {"path": JOURNAL, "state": "begin", "run_id": "r", "events": []}
+    begin = {"name": "Begin", "maintenance.azure._host_command": {"name": "journal", "request": request}}
     run = play(tmp_path, hosts, STATE, begin, {**STATE, "name": "Open"})
     assert (run.of("State")["journal"], run.of("State")["journal_problem"]) == (None, "")
     assert [event["id"] for event in run.of("Open")["events"]] == ["A1"]

@@ -269,8 +269,6 @@ def test_the_module_by_itself(tmp_path):
         ({"do": "take", "run_id": "a", "path": "run.lock"}, "path must be an absolute path"),
         ({"do": "take", "run_id": "a", "seconds": 0}, "seconds must be 1 or more"),
         ({"do": "give", "run_id": "a"}, "do must be one of"),
-        ({"do": "release", "run_id": "a", "path": path, "notes": [note()]}, "with take and renew only"),
-        ({"do": "take", "run_id": "a", "path": path, "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
         ({"run_id": "a"}, "do"),
     ]
     good = [{"do": "take", "run_id": "a", "path": path}, {"do": "read", "path": path}]

@@ -94,7 +94,7 @@ def test_a_command_that_never_ends_is_ended_on_the_host_too(tmp_path, windows, s
 
 
 def test_opening_the_journal_and_the_beginning_of_the_first_step_are_one_call(tmp_path, windows, settings):
-    look = {"name": "Look", "maintenance.azure.drain_journal": {"state": "read"}}
+    look = {"name": "Look", "maintenance.azure.drain_journal": {}}
     run_on(tmp_path, windows, settings, [{"command": {"drain": ["true"]}}], look, DRAIN).ended()
     ours = windows.calls()
     # The reading, the journal with its first step, and its end, each on a look. What the step itself takes is not ours.
