@@ -303,13 +303,13 @@ def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
     JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
     at_work = AtWork(path)
     at_work.say("r1", 1)
-    order = {"ids": [], "undrained_ids": [], "wait_ids": ["A1"], "drained": [], "marks": [], "run_id": "r1"}
+    order = {"approve_drained": [], "approve_as_is": [], "wait": ["A1"], "together": [], "marks": [], "run_id": "r1"}
     variables = {
         "approve_journal": "~/journal.json" if place == "home" else "{{ drain_journal }}",
         "approve_wait_timeout": 3,
+        "__maintenance_ordered": {"acts": True, "fence": {"owner": "r1"}, **order},
     }
-    order["fence"] = {"owner": "r1"}
-    wait = {"maintenance.azure._approve": {"do": "wait", "order": order}, "vars": variables, "ignore_errors": True}
+    wait = {"maintenance.azure._approve": {"do": "wait"}, "vars": variables, "ignore_errors": True}
     said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
     assert Path(at_work.path).stat().st_mtime_ns > said
