@@ -291,7 +291,7 @@ def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     cases = [
         ({"do": "ask", "what": "release", "run_id": "a", "notes": [note()]}, "with take and renew only"),
         ({"do": "ask", "what": "take", "run_id": "a", "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
-        ({"do": "verdict", "what": "take"}, "Unsupported parameters"),
+        ({"do": "lock_hosts", "hosts": [], "what": "take"}, "Unsupported parameters"),
         ({"what": "take"}, "missing required arguments: do"),
     ]
     options = [nothing, *(case for case, _part in cases)]
