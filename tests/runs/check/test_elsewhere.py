@@ -34,10 +34,11 @@ def found(tmp_path_factory):
         hosts[host].update(AWAY)
     listed = inventory(folder, hosts)
     lease = {"run_id": "nightly", "note": "job 4711", "path": "{{ maintenance_lock_path }}"}
+    take = {**lease, "do": "ask", "what": "take", "seconds": 600}
     tasks = [
         {
             "name": "Take",
-            "maintenance.azure.lease": {**lease, "do": "take", "group": group, "seconds": 600, "notes": notes},
+            "maintenance.azure._lease": {**take, "group": group, "notes": notes},
             "when": f"inventory_hostname.startswith('{group}')",
         }
         for group, notes in (("b", []), ("c", [NOTE]), ("f", []))

@@ -174,10 +174,8 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-LOCK = {
-    "name": "Lock",
-    "maintenance.azure.lease": {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock", "notes": [note()]},
-}
+TAKE = {"do": "ask", "what": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock", "notes": [note()]}
+LOCK = {"name": "Lock", "maintenance.azure._lease": TAKE}
 
 
 def without_moments(value):
