@@ -12,7 +12,6 @@ import sys
 import pytest
 from helpers import transports as ways
 from helpers.ansible_run import comparable_result, fleet_inventory, inventory, play
-from helpers.leases import note
 from helpers.network import unreachable_host
 from helpers.simulator_process import Simulator
 from helpers.sshd_process import SSHD, sshd
@@ -174,8 +173,8 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-TAKE = {"do": "ask", "what": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock", "notes": [note()]}
-LOCK = {"name": "Lock", "maintenance.azure._lease": TAKE}
+TAKE = {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"}
+LOCK = {"name": "Lock", "maintenance.azure.lease": TAKE}
 
 
 def without_moments(value):
