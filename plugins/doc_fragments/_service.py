@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of every module that talks to the metadata service."""
+"""Options of the modules that query the metadata service."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ options:
     type: str
 """
 
-    # Of those that wait for events.
+    # Options of the modules that wait for events.
     WAIT = r"""
 options:
   event_ids:

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Azure's documents of scheduled events: times, texts and what an event means.
+"""Parsing and interpretation of Azure's event documents: times, texts, and event types.
 
-No other file knows Azure's field names, except the facts of the check. No I/O and no clock of its own.
+Azure's field names appear only here and in the facts of the check. No I/O and no clock.
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
@@ -12,12 +12,10 @@ import json
 import re
 import time
 
-# A watcher keeps this file in memory. The modules that could do the arithmetic of dates take a megabyte each, so it is
-# done here.
+# Dates are computed by hand, because a watcher keeps this file in memory and modules for dates take a megabyte each.
 
 _ISO_TIME = re.compile(
-    r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$",
-    re.IGNORECASE,
+    r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$", re.IGNORECASE
 )
 # The weekday is not trusted: Microsoft's own samples have wrong ones.
 _HTTP_TIME = re.compile(r"(?:[A-Za-z]+, *)?(\d\d?) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$")
@@ -25,12 +23,12 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-# The years that four digits can write. Beyond them no text can be made of a time again.
+# The range of four-digit years: a time beyond it could not be formatted again.
 _FIRST, _LAST = -62135596800.0, 253402300799.0
 
 
 def timestamp(value):
-    """Seconds since the epoch, from any of the forms in which Azure writes times, or None."""
+    """Convert a time in any of Azure's formats to seconds since the epoch, or return None."""
     if not isinstance(value, str) or not value.strip():
         return None
     moment = _read(value.strip())
@@ -53,12 +51,12 @@ def _read(text):
 
 
 def iso(moment):
-    """A time as `read_at` and `not_before` have it."""
+    """Format a time as in `read_at` and `not_before`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _moment(year, month, day, hour, minute, second):
-    """None for a date or a time of day that there is not."""
+    """Convert a date and time in UTC to seconds since the epoch, or return None if it does not exist."""
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not (year >= 1 and 1 <= month <= 12 and hour <= 23 and minute <= 59 and second <= 61):
         return None
@@ -78,7 +76,7 @@ def _offset(zone):
 
 
 def _unusual(text):
-    # Imported where it is needed, which is rarely: it is large.
+    # Imported late, because it is large and rarely needed.
     import email.utils
 
     try:
@@ -88,16 +86,17 @@ def _unusual(text):
         return None
 
 
-# One answer must not keep a run busy for the others. A group has a thousand VMs at most, and as many events.
+# Limits, so that one host's answer can't stall the run for others. A group has at most a thousand VMs, and as many
+# events.
 LARGEST_DOCUMENT = 1024 * 1024
 MOST_PARTS = 10000
 MOST_VALUES = 100000
 DEEPEST_PART = 20
-# Reading a whole number takes the square of its length on Pythons without a limit of their own.
+# Parsing an integer takes quadratic time on versions of Python without a limit of their own.
 LONGEST_NUMBER = 1000
 
-# What a terminal obeys or hides: control characters, also those above 127, what turns the direction of the text round,
-# what takes no room, line ends of Unicode, and halves of pairs. By code, as each Python knows other letters.
+# Characters that a terminal interprets or hides: control characters (also above 127), changes of the text's direction,
+# zero-width characters, Unicode line ends, and lone surrogates. By code, as Unicode tables differ between Pythons.
 _OBEYED = re.compile(
     r"[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e007f]"
@@ -105,12 +104,12 @@ _OBEYED = re.compile(
 
 
 def visible(text):
-    r"""The text on one line and with nothing in it that a terminal obeys: that is written as in `\x1b`."""
+    r"""Return the text on one line, with characters that a terminal interprets written as in `\x1b`."""
     return _OBEYED.sub(lambda found: ascii(found.group(0))[1:-1], text)
 
 
 def visible_in(value, depth=DEEPEST_PART):
-    """The same for all texts in data. What is deeper than any document is left out."""
+    """Apply `visible` to all texts in data. Anything nested deeper than a document is left out."""
     if isinstance(value, (dict, list)) and not depth:
         return None
     if isinstance(value, dict):
@@ -121,13 +120,13 @@ def visible_in(value, depth=DEEPEST_PART):
 
 
 class BadJson(ValueError):
-    """The text could be read in two ways, or is more than any document. Says what is wrong, to go on after a name."""
+    """JSON that is ambiguous or larger than any document. The message continues a sentence after a name."""
 
 
 def json_of(text, largest=LARGEST_DOCUMENT, most_parts=MOST_PARTS, most_values=MOST_VALUES, deepest=DEEPEST_PART):
-    """Parse what a service or a host answered. Raises ValueError, and BadJson where it is JSON but not to be trusted.
+    """Parse the answer of a service or a host. Raise ValueError, and BadJson where it is JSON but can't be trusted.
 
-    The size is looked at before anything is parsed.
+    The size is checked before parsing.
     """
     if len(text) > largest:
         raise BadJson("is larger than %d characters" % largest)
@@ -169,11 +168,11 @@ def _check_depth(data, deepest):
 
 
 class NotUnderstood(Exception):
-    """It is no event document. It is never taken for one without events."""
+    """Raised for text that is not an event document, which must never count as one without events."""
 
 
 def statuses_in(text):
-    """Event id in lower case -> its status. Of one that is there twice Started counts, as there is no way back."""
+    """Map event ids, in lower case, to statuses. Of duplicates Started wins, as an event can't go back."""
     try:
         events = json_of(text)["Events"]
         if not isinstance(events, list):
@@ -189,7 +188,7 @@ def statuses_in(text):
 
 
 def incarnation_of(text):
-    """Which document it is, or None."""
+    """Return the incarnation of a document, or None."""
     try:
         found = json_of(text)["DocumentIncarnation"]
     except (ValueError, KeyError, TypeError):
@@ -197,10 +196,10 @@ def incarnation_of(text):
     return found if isinstance(found, int) else None
 
 
-# `since`: older api-versions hide such events. `announced`: the status before it starts. `takes_down`: the VM stops, it
-# is not only paused. `takes_away`: the VM does not come back. `others_may_approve`: not only the VM that it names.
-# `blocks`: what has to wait for it. A Redeploy takes the disk, and the journal with it; Azure deletes no VM before all
-# deletions that it has announced are approved.
+# `since`: older api-versions hide such events. `announced`: the status before the start. `takes_down`: the VM stops and
+# is not just paused. `takes_away`: the VM does not return. `others_may_approve`: VMs that it does not name may.
+# `blocks`: events that must wait for it. A Redeploy wipes the disk, and with it the journal; Azure deletes no VM before
+# all announced deletions are approved.
 EventType = collections.namedtuple("EventType", "name since announced takes_down takes_away others_may_approve blocks")
 NOTHING, SAME_VM, SAME_TYPE = "nothing", "other events of the VM", "other events of the type"
 _EVENT_TYPES = (
@@ -210,7 +209,7 @@ _EVENT_TYPES = (
     EventType("Preempt", "2017-11-01", "Scheduled", True, True, True, NOTHING),
     EventType("Terminate", "2019-01-01", "Scheduled", True, True, False, SAME_TYPE),
 )
-# A type that Azure adds one day is handled like a Reboot.
+# Types that Azure may add are handled like a Reboot.
 _UNKNOWN_TYPE = EventType("", "", "Scheduled", True, False, True, NOTHING)
 EVENT_TYPES = {known.name: known for known in _EVENT_TYPES}
 STATUSES = tuple(sorted({"Started"}.union(known.announced for known in _EVENT_TYPES)))
@@ -223,7 +222,7 @@ def event_type(name):
 
 
 def takes_away(event):
-    """Whether the VM does not come back from it."""
+    """Return True if the event removes the VM for good."""
     return event_type(event.get("type")).takes_away
 
 
@@ -256,12 +255,12 @@ _EVENT_FIELDS = frozenset(
 )
 
 
-# A group has a thousand VMs at most. Each event costs a run some milliseconds with each host that shows it.
+# A group has at most a thousand VMs. Each event costs a run some milliseconds for each host that shows it.
 MOST_EVENTS = 1000
 
 
 class BadReading(ValueError):
-    """The text is not a document that can be trusted. Says what is wrong with it."""
+    """Raised for a document that can't be trusted. The message names the defect."""
 
 
 def json_object(body, what, **limits):
@@ -277,7 +276,7 @@ def json_object(body, what, **limits):
 
 
 def parse_document(body):
-    """The event document as {document_incarnation, events}; times absolute, nothing about this host yet."""
+    """Parse an event document into {document_incarnation, events}: absolute times, nothing about a host."""
     return understand_document(json_object(body, "The event document"))
 
 
@@ -299,16 +298,15 @@ def understand_document(data):
     }
 
 
-# What policies look at, beside how far it is.
+# The fields that policies evaluate, besides the status.
 JUDGED_BY = ("type", "source", "duration_seconds", "description", "not_before")
 
 
 def is_as_judged(body, judged, may_have_started):
-    """Whether these events are still what they were, and nothing has started but what may have.
+    """Check that the judged events are unchanged, and that no other event has started unexpectedly.
 
-    In a large group the document changes all the time, as others of the same wave are approved. `judged` are the
-    events as they were understood, by `id`, `resources` and JUDGED_BY; `may_have_started` the ids of those that had
-    started, or that the wave starts.
+    In a large group the document changes constantly, as others of the same wave are approved. `judged` holds the parsed
+    events with `id`, `resources` and JUDGED_BY; `may_have_started` the ids that had started or that the wave starts.
     """
     try:
         events = parse_document(body)["events"]
@@ -362,7 +360,7 @@ def _event(raw, position):
 
 
 def each_once(events):
-    """Where an id is there twice, all VMs of both count, and else the more urgent of the two."""
+    """Merge events with the same id: the VMs of both count, other fields are those of the more urgent."""
     found = {}
     for event in events:
         event_id = canonical_id(event["id"])
@@ -378,25 +376,25 @@ def _together(first, second):
 
 
 def _urgency(event):
-    """Started goes first, then what has no date. Times are all written in one way, so that texts compare."""
+    """Sort Started first, then events without a date. Times have one format, so they compare as text."""
     return event["status"] != "Started", event["not_before"] is not None, event["not_before"] or ""
 
 
 def parse_identity(body):
-    """Who the VM is, from its instance metadata (the compute part); None where Azure does not tell its name."""
+    """Return the VM's identity from its instance metadata (the compute part), or None if that has no name."""
     compute = json_object(body, "The instance metadata")
     identity = {ours: text_of(compute.get(azures)) for ours, azures in IDENTITY_FIELDS.items()}
     return identity if identity["vm_name"] else None
 
 
 def build_status(document, identity, read_at, vm_name=None):
-    """`maintenance_status` for one host. `vm_name` stands in where the identity was not asked for."""
+    """Build `maintenance_status` for a host. `vm_name` is used where the identity was not requested."""
     name = identity["vm_name"] if identity else vm_name
     events = []
     for known in document["events"]:
         event = dict(known, resources=list(known["resources"]))
         if "other_fields" in known:
-            # Whatever Azure may send one day, of any depth.
+            # A deep copy, as fields that Azure adds may be nested.
             event["other_fields"] = json.loads(json.dumps(known["other_fields"]))
         event["affects_this_host"] = None if name is None else names_host(event, name)
         events.append(event)
@@ -410,7 +408,7 @@ def build_status(document, identity, read_at, vm_name=None):
 
 
 def refresh(status, now):
-    """Set what depends on the time and on the list of events: `seconds_left` and `pending`."""
+    """Update the fields that depend on the time and on the list of events: `seconds_left` and `pending`."""
     for event in status["events"]:
         due = None if event["not_before"] is None else timestamp(event["not_before"])
         event["seconds_left"] = None if due is None else max(0, int(due - now))
@@ -419,7 +417,7 @@ def refresh(status, now):
 
 
 def canonical_name(name):
-    """A VM's name for comparing: regardless of case, without the underscore that 2017-03-01 put in front."""
+    """Normalize a VM's name for comparison: case-folded, without the leading underscore of 2017-03-01."""
     return without_underscore(name.strip()).casefold()
 
 
@@ -432,12 +430,12 @@ def names_host(event, vm_name):
 
 
 def types_never_shown(api_version):
-    """The types of events that are hidden from who asks for this version."""
+    """Return the event types that this api-version hides."""
     return [known.name for known in _EVENT_TYPES if known.since > api_version]
 
 
 def approval_body(event_ids, api_version, incarnation):
-    """The body of the request that starts these events."""
+    """Build the body of the request that starts these events."""
     body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}
     if api_version == "2017-03-01":
         body["DocumentIncarnation"] = incarnation
@@ -445,7 +443,7 @@ def approval_body(event_ids, api_version, incarnation):
 
 
 def without_underscore(name):
-    # No Azure VM's name starts with an underscore, so one in front is always that of 2017-03-01.
+    # Names of Azure VMs never start with an underscore, so it comes from 2017-03-01.
     return name[1:] if name.startswith("_") else name
 
 
@@ -472,9 +470,9 @@ EFFECTS = ("Started", GONE)
 
 
 def effects_of_marks(journal, statuses, at, incarnation):
-    """Event id -> {shown, at, incarnation}, of those that the journal has marks of, by one good reading.
+    """Map the marked events that have started or are over to {shown, at, incarnation}.
 
-    `statuses` is what it shows: event id in lower case -> status.
+    `statuses` maps the event ids of one good reading, in lower case, to statuses.
     """
     found = {}
     for mark in journal.get("marks") or ():
@@ -485,7 +483,7 @@ def effects_of_marks(journal, statuses, at, incarnation):
 
 
 def newly_confirmed(journal, effects):
-    """What the record is to say of each approval that was sent from this host and that nobody has told of yet."""
+    """Return the audit details of approvals sent from this host that are confirmed but not yet recorded."""
     seen = {_key(event_id): effect for event_id, effect in effects.items()}
     found = []
     for mark in journal.get("marks") or ():
@@ -498,7 +496,7 @@ def newly_confirmed(journal, effects):
 
 
 def with_confirmed(journal, told):
-    """The journal in which they are told of."""
+    """Return the journal with these approvals marked as confirmed."""
     known = {_key(details["event"]) for details in told}
     marks = [dict(mark, confirmed=True) if _key(mark["event"]) in known else mark for mark in journal.get("marks", [])]
     return dict(journal, marks=marks) if known else journal
@@ -510,7 +508,7 @@ def _key(event_id):
 
 def _time(seconds):
     try:
-        # None would be now.
+        # gmtime(None) would be the current time.
         return None if seconds is None else iso(seconds)
     except (TypeError, ValueError, OverflowError, OSError):
         return None

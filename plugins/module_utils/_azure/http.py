@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP from a host: addresses, errors, and the one client for the metadata service, webhooks and other web servers.
+"""HTTP from a host: addresses, errors, and the client for the metadata service, webhooks and other web servers.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -17,8 +17,8 @@ DEFAULT_ENDPOINT = "http://169.254.169.254"
 
 
 def address_of(endpoint):
-    """Host and port of an endpoint that was checked."""
-    # By hand, as urllib.parse is as large as all else that a watcher keeps of ours.
+    """Return host and port of a checked endpoint."""
+    # By hand, as urllib.parse is as large as the rest of the code that a watcher keeps in memory.
     place = endpoint.partition("://")[2].rstrip("/").rpartition("@")[2]
     host, colon, port = place.rpartition(":")
     if not colon or port.endswith("]"):
@@ -58,21 +58,21 @@ def check_endpoint(endpoint):
     return endpoint.rstrip("/")
 
 
-# A transport belongs to one endpoint and has `send(method, target, body, headers, connect_seconds, seconds)`: one
-# request, no redirect, a limit on the body, and a deadline that no server can extend.
+# A transport serves one endpoint. Its `send(method, target, body, headers, connect_seconds, seconds)` makes one request
+# without redirects, limits the body, and has a deadline that no server can extend.
 
 LARGEST_BODY = 1024 * 1024
 
 Answer = collections.namedtuple("Answer", "status headers body at")
 
-# int() would also take signs, underscores and the digits of other scripts, and isdigit() what int() does not.
+# int() also accepts signs, underscores and digits of other scripts; isdigit() accepts what int() rejects.
 _DIGITS = {10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
-# What is longer is no number of seconds or bytes, and newer Pythons refuse to read thousands of digits.
+# Longer numbers are not seconds or bytes, and newer Pythons reject thousands of digits.
 LONGEST_NUMBER = 18
 
 
 def number_in(text, base=10):
-    """The number that a header writes, or None."""
+    """Parse a number from a header, or return None."""
     text = text.strip()
     if not text or len(text) > LONGEST_NUMBER or not _DIGITS[base].issuperset(text):
         return None
@@ -88,19 +88,19 @@ class NotAccepted(Exception):
 
 
 class _NotTrusted(NotAccepted):
-    """None of the CAs that were looked at vouches for the server."""
+    """No CA that was searched has signed the server's certificate."""
 
 
 class Broken(Exception):
-    """The connection was made and ended without a whole answer: what was sent may have arrived."""
+    """The connection ended without a whole answer: the request may have arrived."""
 
 
 class TimedOut(Exception):
-    """The connection was made and no whole answer came in the time given."""
+    """The connection was made, but no whole answer arrived in time."""
 
 
 class TooLarge(Exception):
-    """The answer's body is larger than any event document. `body` is its beginning, `status` that of the answer."""
+    """The body is larger than any event document. `body` is its beginning, `status` the answer's status."""
 
     def __init__(self, body=b"", status=None):
         super(TooLarge, self).__init__()
@@ -110,19 +110,19 @@ class TooLarge(Exception):
 
 LARGEST_HEAD = 64 * 1024
 PIECE = 64 * 1024
-# Who waits for an answer gets to do other things so often.
+# How often `meanwhile` is called during the wait for an answer.
 SECONDS_BETWEEN_BREATHS = 1.0
 
 
 class Stale(Broken):
-    """A kept connection ended before a byte of the answer came: the service had closed it long ago."""
+    """A kept connection ended before the first byte of the answer: the service had closed it earlier."""
 
 
 class HttpTransport:
-    """`keep`: the connection is kept for the next request, where the service allows it. `ca_file` and `validate_certs`
-    are for https, `proxy` is the URL of one.
+    """HTTP client for one endpoint.
 
-    `meanwhile` is called about once a second while an answer is waited for, and is not to raise anything.
+    `keep` reuses the connection where the service allows it; `ca_file` and `validate_certs` are for https; `proxy` is a
+    URL. `meanwhile` is called about once a second during the wait for an answer, and must not raise.
     """
 
     def __init__(self, endpoint, keep=False, ca_file=None, validate_certs=True, proxy=None):
@@ -143,7 +143,7 @@ class HttpTransport:
             try:
                 return self._exchange(kept, request, deadline, is_kept=True)
             except Stale as problem:
-                # What may have been taken in is not sent twice.
+                # The request may have been processed, so it is not sent twice.
                 if method != "GET":
                     raise Broken(str(problem)) from None
         return self._exchange(self._connected(connect_seconds), request, deadline)
@@ -169,11 +169,11 @@ class HttpTransport:
             return self._opened(connect_seconds)
         folder = folder_by_hash() if self.validate_certs and not self.ca_file else None
         if folder:
-            # The system's bundle takes 25 ms to read; in its folder OpenSSL looks for the one CA that is needed.
+            # The system's bundle takes 25 ms to read; from its folder OpenSSL reads only the CA that it needs.
             try:
                 return self._secured(connect_seconds, capath=folder)
             except _NotTrusted:
-                # It may be in the bundle all the same.
+                # The CA may be in the bundle only.
                 pass
         return self._secured(connect_seconds, cafile=self.ca_file)
 
@@ -181,7 +181,7 @@ class HttpTransport:
         try:
             address = address_of(self.proxy) if self.proxy else (self.host, self.port)
             connection = socket.create_connection(address, connect_seconds)
-            # A request is one piece, and nothing is gained by waiting for more.
+            # A request is sent in one piece, so a delay gains nothing.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
         except (socket.gaierror, UnicodeError) as error:
@@ -192,7 +192,7 @@ class HttpTransport:
             raise NotAccepted(error.strerror or str(error)) from None
 
     def _secured(self, connect_seconds, **trusted):
-        # It costs 20 ms, which an address without TLS need not pay.
+        # Imported late: it takes 20 ms, which plain http need not pay.
         import ssl
 
         connection = self._opened(connect_seconds)
@@ -240,7 +240,7 @@ class HttpTransport:
 
 
 def request_bytes(endpoint, method, target, body, headers):
-    """A request as it goes over the wire."""
+    """Serialize a request."""
     host, port = address_of(endpoint)
     host = "[%s]" % host if ":" in host else host
     fields = {"Host": host if port == _usual_port(endpoint) else "%s:%d" % (host, port), "Accept-Encoding": "identity"}
@@ -255,7 +255,7 @@ def request_bytes(endpoint, method, target, body, headers):
 
 
 def answer_in(content, at):
-    """The answer in all the bytes that came; Broken where it is not whole."""
+    """Parse an answer from all of its bytes, or raise Broken where it is not whole."""
     incoming = _Incoming(None, None)
     incoming.waiting = content
     incoming.more = lambda: False
@@ -264,7 +264,7 @@ def answer_in(content, at):
 
 
 class _Incoming:
-    """The bytes of one answer, as they come, until a deadline."""
+    """The bytes of one answer as they arrive, until a deadline."""
 
     def __init__(self, connection, deadline, meanwhile=None):
         self.connection = connection
@@ -275,7 +275,7 @@ class _Incoming:
         self.has_begun = False
 
     def more(self):
-        """Whether something came; False at the end of the connection."""
+        """Receive a piece; return False at the end of the connection."""
         piece = self._next_piece()
         self.has_begun = self.has_begun or bool(piece)
         self.waiting += piece
@@ -292,11 +292,11 @@ class _Incoming:
             try:
                 return self.connection.recv(PIECE)
             except socket.timeout:
-                # Either the next breath or, as told above, the end.
+                # Either `meanwhile` is due, or _left() raises.
                 continue
 
     def until(self, end, at_most, complaint):
-        """What comes before `end`."""
+        """Return the bytes before `end`."""
         while end not in self.waiting:
             if len(self.waiting) > at_most:
                 raise Broken(complaint)
@@ -319,7 +319,7 @@ class _Incoming:
         raise TooLarge(self.beginning())
 
     def beginning(self):
-        """As much as is taken of a body that is too large, and comes in time."""
+        """Return the part of a body that is too large which arrives in time, up to the limit."""
         with contextlib.suppress(OSError):
             while len(self.waiting) < LARGEST_BODY and self.more():
                 pass
@@ -334,11 +334,11 @@ def _left(deadline):
 
 
 def _answer(incoming, is_head=False):
-    """Status, fields, body, and whether another answer may follow on this connection."""
+    """Return status, fields, body, and whether the connection can be reused."""
     while True:
         head = incoming.until(b"\r\n\r\n", LARGEST_HEAD, "headers without an end")
         version, status, fields = _head(head.decode("latin-1"))
-        # 100 Continue and its like only announce an answer.
+        # 100 Continue and similar only announce an answer.
         if status >= 200:
             break
     closes = version != "HTTP/1.1" or "close" in fields.get("connection", "").lower()
@@ -351,7 +351,7 @@ def _answer(incoming, is_head=False):
 
 
 def _body(incoming, status, fields):
-    """What comes after the headers, and whether its end can be told from the beginning of another answer."""
+    """Return the body, and whether its end is certain, so that another answer may follow it."""
     if status in (204, 304):
         return b"", True
     if "chunked" in fields.get("transfer-encoding", "").lower():
@@ -362,7 +362,7 @@ def _body(incoming, status, fields):
     if length > LARGEST_BODY:
         raise TooLarge(incoming.beginning())
     content = incoming.exactly(length)
-    # Bytes that nobody has asked for: what follows would not be the answer to the next request.
+    # Surplus bytes would be taken for the answer to the next request.
     return content, not incoming.waiting
 
 
@@ -392,7 +392,7 @@ def _chunks(incoming):
         if len(content) + size > LARGEST_BODY:
             raise TooLarge((content + incoming.beginning())[:LARGEST_BODY])
         if size == 0:
-            # What may follow are more headers, and an empty line.
+            # Skip trailing headers, up to an empty line.
             while incoming.until(b"\r\n", LARGEST_HEAD, "headers without an end"):
                 pass
             return content
@@ -407,12 +407,12 @@ def _number(text, base):
     return number
 
 
-# How OpenSSL finds the certificate of one CA without reading those of all others.
+# The names by which OpenSSL finds the certificate of one CA without reading all others.
 _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 
 
 def folder_by_hash():
-    """The system's folder of CAs, if one of them can be found there by itself. None where a file was named for all."""
+    """Return the system's folder of CAs if it is indexed by hash; None where the environment names a CA file."""
     import ssl
 
     paths = ssl.get_default_verify_paths()
@@ -425,7 +425,7 @@ def folder_by_hash():
 
 
 def _login_of(proxy):
-    """The header for a proxy with a user name in its URL."""
+    """Build the header for a proxy with credentials in its URL."""
     login = proxy.partition("://")[2].rpartition("@")[0]
     if not login:
         return {}
@@ -436,7 +436,7 @@ def _login_of(proxy):
 
 
 def _proxy_of_environment(parts):
-    """The URL of the proxy that the environment names for an address, or None."""
+    """Return the URL of the proxy that the environment sets for an address, or None."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
     import urllib.request
@@ -449,9 +449,9 @@ def _proxy_of_environment(parts):
 
 
 def ask(url, method="GET", body=None, headers=None, seconds=10, by_proxy=False, ca_file=None, validate_certs=True):
-    """The answer of a web server, whatever its status. A body that is too large is cut.
+    """Return the answer of a web server, whatever its status. A body that is too large is cut.
 
-    Redirects are not followed: the server is the one that was named. `by_proxy`: a proxy of the environment is used.
+    Redirects are not followed, so that only the named server is used. `by_proxy` uses a proxy of the environment.
     """
     from urllib.parse import urlsplit
 

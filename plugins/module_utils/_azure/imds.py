@@ -19,10 +19,9 @@ from . import http as _http
 
 EVENTS_PATH = "/metadata/scheduledevents"
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
-# In place of a version: the newest of these that the service answers, as some clouds lack some.
+# In place of a version: the newest of these that the service accepts, as some clouds lack some.
 AUTO = "auto"
-# The instance metadata has versions of its own; this one has every field that we use and is old
-# enough for every cloud.
+# The instance metadata has its own versions; this one has every field used here, and is old enough for every cloud.
 INSTANCE_TARGET = "/metadata/instance/compute?api-version=2019-06-01&format=json"
 
 
@@ -30,7 +29,7 @@ def events_target(api_version):
     return "%s?api-version=%s" % (EVENTS_PATH, api_version)
 
 
-# Which DHCP client keeps its leases where. Later files and later leases win.
+# Lease files of the usual DHCP clients. The last lease of a file wins.
 LEASE_FILES = (
     "var/lib/dhcp/dhclient.*.leases",
     "var/lib/dhcp/dhclient.leases",
@@ -41,7 +40,7 @@ LEASE_FILES = (
     "var/db/dhclient.leases.*",
     "run/systemd/netif/leases/*",
 )
-# The two samples that Microsoft published disagree about the port.
+# The two samples that Microsoft has published use different ports.
 PORTS = (80, 8080)
 
 _DHCLIENT_OPTION = re.compile(r"option\s+(?:unknown|option)-245\s+([0-9a-fA-F]{1,2}(?::[0-9a-fA-F]{1,2}){3})\s*;")
@@ -51,7 +50,7 @@ _NETWORKD_OPTION = re.compile(r"^OPTION_245=([0-9a-fA-F]{8})\s*$", re.MULTILINE)
 
 
 def endpoint_of_lease(text, now):
-    """The address that a lease file's text names in option 245, or None. Expired leases do not count."""
+    """Return the address in option 245 of a lease file's text, or None. Expired leases do not count."""
     found = None
     for lease in _DHCLIENT_LEASE.findall(text):
         option = _DHCLIENT_OPTION.search(lease)
@@ -65,19 +64,19 @@ def endpoint_of_lease(text, now):
 
 
 def _is_expired(lease, now):
-    # As glob below, needed by few: what a command imports is most of its time.
+    # Imported late and rarely needed, as glob below: imports take most of a command's time.
     import calendar
 
     expiry = _DHCLIENT_EXPIRY.search(lease)  # "expire 0 never;" does not match
     try:
         return bool(expiry) and calendar.timegm(tuple(int(part) for part in expiry.groups())) < now
     except (ValueError, OverflowError):
-        # A date that there is not: no lease to build on.
+        # An impossible date: the lease is not trusted.
         return True
 
 
 def endpoints_by_dhcp(root="/", now=None):
-    """Base URLs to try, in order, for every address that a lease on this machine names."""
+    """Return the base URLs to try, in order, for every address in the leases of this machine."""
     return endpoints_of(_lease_texts(root), time.time() if now is None else now)
 
 
@@ -107,22 +106,22 @@ def endpoints_of(texts, now):
     ]
 
 
-# Nobody answers a connection on a machine that is not an Azure VM: do not spend the notice on that.
+# Outside Azure nothing accepts the connection: waiting would only use up the notice.
 SECONDS_TO_BE_ACCEPTED = 15
 SECONDS_PER_CONNECT = 5
-# The service allows 5 requests a second to all processes of a VM together; one is left for the others.
+# The service allows a VM 5 requests a second; one is left for other processes.
 REQUESTS_A_SECOND = 4
 TOO_MANY_REQUESTS = 429
 FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 8.0
-# The instance metadata answers 404 for a short while after a VM was changed.
+# The instance metadata answers 404 shortly after a change to the VM.
 NOT_THERE_YET_TRIES = 3
-# After these a POST may have been taken in all the same.
+# A POST may have been processed despite these.
 UNCLEAR_STATUSES = (500, 502, 504)
 
 
 class ImdsError(Exception):
-    """The service gave no answer to build on. The text is for the user; `kind` is for the program.
+    """The service gave no usable answer. The text is for the user; `kind` is for the program.
 
     kind is one of: not_resolved, not_accepted, timed_out, broken, busy, rejected, not_found,
     redirect, html, too_large, not_text, too_late.
@@ -134,13 +133,13 @@ class ImdsError(Exception):
         self.status = status
 
 
-# What to do about one answer: take it (kind None), ask again (retry), or give up.
+# What to do about an answer: accept it (kind None), retry, or give up.
 AnswerVerdict = collections.namedtuple("AnswerVerdict", "kind retry text")
 GOOD = AnswerVerdict(None, False, "")
 
 
 def judge(method, target, answer):
-    """Say whether an answer can be passed on, is worth asking again for, or ends the task."""
+    """Decide whether to accept an answer, to retry, or to give up."""
     status = answer.status
     if status in (408, 410, TOO_MANY_REQUESTS) or 500 <= status <= 599:
         return AnswerVerdict("busy", True, "HTTP %d%s" % (status, _hint(answer)))
@@ -169,7 +168,7 @@ def _is_html(answer):
 
 
 def _hint(answer):
-    """The start of the body, for a message: one line, short."""
+    """Return the start of the body for a message, on one short line."""
     text = " ".join(answer.body[:400].decode("utf-8", "replace").split())
     return " (%s)" % text[:200] if text else ""
 
@@ -191,7 +190,7 @@ ADVICE = {
 
 
 def chance():
-    """A random number from 0 to 1, without the whole of the module random."""
+    """Return a random number from 0 to 1, without importing the large module random."""
     return int.from_bytes(os.urandom(4), "big") / 2.0**32
 
 
@@ -199,7 +198,7 @@ Tried = collections.namedtuple("Tried", "answer verdict asked_to_wait")
 
 
 def outcome_of(transport, method, target, body, connect_seconds, seconds):
-    """One try, and what is to be thought of it."""
+    """Send a request once and judge the answer."""
     headers = {"Metadata": "true", "Accept": "application/json", "Connection": "close"}
     if body is not None:
         headers["Content-Type"] = "application/json"
@@ -223,13 +222,13 @@ def judge_problem(problem):
 
 
 def complaint_about(endpoint, method, target, verdict, often="", patience=""):
-    """What was asked, what came of it, and what a person can do about it."""
+    """Build the message for a user: the request, its outcome, and advice."""
     asked = "Asked %s %s%s, got %s%s.%s" % (method, endpoint, target, verdict.text.rstrip("."), often, patience)
     return "%s %s" % (asked, ADVICE[verdict.kind])
 
 
 class Conversation:
-    """Requests to one endpoint under one deadline, repeated where that makes sense, never in a hurry."""
+    """Requests to one endpoint under one deadline, with retries and a limited rate."""
 
     def __init__(self, transport, timeout, clock=time.monotonic, sleep=time.sleep, jitter=chance):
         self.transport = transport
@@ -246,10 +245,10 @@ class Conversation:
         return self._ask("GET", target, None)
 
     def post(self, target, body, seconds_left=None, before_next_try=None):
-        """Send once. Only what certainly was not taken in is sent again; the caller resolves the rest.
+        """Send once. Retry only what certainly was not processed; the caller resolves the rest.
 
-        `seconds_left` tells how much time there is for it, by a clock of the caller's. `before_next_try` is called when
-        the wait for another try is over, and may raise what it likes.
+        `seconds_left` returns the time that remains, by the caller's clock. `before_next_try` is called after the wait
+        for a retry, and may raise anything.
         """
         return self._ask("POST", target, body, seconds_left, before_next_try)
 
@@ -265,7 +264,7 @@ class Conversation:
             if outcome.verdict.kind is None:
                 return outcome.answer
             if outcome.answer and outcome.answer.status == TOO_MANY_REQUESTS:
-                # Others ask, too: from now on one a second. Else the reading before an approval would take its place.
+                # Other processes send requests as well: slow down to one a second, so that an approval gets its turn.
                 self.sent_at = collections.deque(self.sent_at, maxlen=1)
             wait = self._wait_before_next(tries, outcome.asked_to_wait)
             limit = self._limit()
@@ -301,7 +300,7 @@ class Conversation:
         return self.deadline if self.accepted else min(self.deadline, self.accepted_by)
 
     def _wait_before_next(self, tries, asked_to_wait):
-        """Seconds to the next try, cut so that one more try fits before the deadline; None when none does."""
+        """Return the seconds to the next try, cut so that it fits before the deadline, or None if it can't."""
         turn, left = self._until_our_turn(), self._limit() - self.clock()
         if turn > left - FIRST_BACKOFF / 2:
             return None
@@ -328,19 +327,19 @@ def _may_ask_again(method, outcome, tries):
         return False
     if method != "POST":
         return True
-    # What may have been taken in is not sent twice.
+    # A POST that may have been processed is not sent twice.
     return kind == "not_accepted" if outcome.answer is None else outcome.answer.status not in UNCLEAR_STATUSES
 
 
 def retry_after(headers):
-    """Seconds that a Retry-After header asks for, or None."""
+    """Return the seconds that a Retry-After header asks for, or None."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
     seconds = _http.number_in(value)
     if seconds is not None:
         return seconds
-    # Imported where it is needed, which is rarely: it is large.
+    # Imported late, because it is large and rarely needed.
     import email.utils
 
     try:
@@ -350,7 +349,7 @@ def retry_after(headers):
 
 
 def get_events(conversation, api_version):
-    """The api-version that the service answers, and its answer. Looking for a version costs a request for each 400."""
+    """Return the api-version that the service accepts, and its answer. AUTO costs one request for each 400."""
     if api_version != AUTO:
         return api_version, conversation.get(events_target(api_version))
     refusals = []
@@ -366,7 +365,7 @@ def get_events(conversation, api_version):
 
 
 def passed_on(answer, transport):
-    """An answer as plain data, body as text: what travels to the controller."""
+    """Convert an answer to plain data for the controller, with the body as text."""
     try:
         body = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -376,10 +375,10 @@ def passed_on(answer, transport):
 
 
 def read_from(endpoints, api_version, with_instance, timeout, transport=_http.HttpTransport):
-    """Read the event document, and who this VM is, from the first endpoint that is the service.
+    """Read the event document and the VM's identity from the first endpoint that is the service.
 
-    Returns {endpoint, api_version, events, instance}; the last two are answers as `passed_on` makes them,
-    `instance` is None where it was not asked for.
+    Returns {endpoint, api_version, events, instance}; the last two are answers as `passed_on` returns them,
+    `instance` is None where it was not requested.
     """
     started = time.monotonic()
     complaints = []
@@ -405,7 +404,7 @@ def read_from(endpoints, api_version, with_instance, timeout, transport=_http.Ht
 
 
 def document_digest(text):
-    """By which a document is known again. It is compared as data: the service does not keep to one order of keys."""
+    """Hash a document as data, because the service does not keep the order of keys."""
     return hashlib.sha256(json.dumps(documents.json_of(text), sort_keys=True).encode("ascii")).hexdigest()
 
 
@@ -421,12 +420,12 @@ def approve(
     seconds_left=None,
     is_expected=None,
 ):
-    """Send an approval if the event document is still the one that it was decided on, at each try anew.
+    """Send an approval if the event document is still the one that was decided on, compared before each try.
 
-    Returns what `read` does, with `sent` (the service took the approval) and `problem`: None, or {message, unclear},
-    where unclear says that the approval may have arrived all the same. `expected_sha256` is the digest of the expected
-    document, in its place; so is `is_expected`, which says of a document whether it will do. `about_to_send` is called
-    with the document before each try, and may raise what it likes; `seconds_left` says how much time there is.
+    Returns the result of `read` with `sent` (the service accepted the approval) and `problem`: None, or {message,
+    unclear}, where unclear means that the approval may have arrived. In place of the expected document stands its
+    digest, `expected_sha256`, or `is_expected`, which accepts or rejects a document. `about_to_send` is called with the
+    document before each try, and may raise anything; `seconds_left` returns the time that remains.
     """
     conversation = Conversation(transport(endpoint), timeout)
     version, answer = get_events(conversation, api_version)
@@ -447,7 +446,7 @@ def approve(
             about_to_send(text)
 
     def read_again():
-        # The service was busy for seconds, in which the document may have become another one.
+        # The document may have changed in the seconds in which the service was busy.
         try:
             result["events"] = passed_on(get_events(conversation, version)[1], conversation.transport)
         except ImdsError as error:
@@ -469,11 +468,11 @@ def approve(
 
 
 class _NotAsExpected(Exception):
-    """The document is another one than the decision was about."""
+    """The document differs from the one that was decided on."""
 
 
 class _NotReadAgain(Exception):
-    """What was turned away is not sent again unseen. The text is for the user."""
+    """A rejected approval is not sent again without a comparison. The text is for the user."""
 
 
 def _is_json_object(text):
@@ -484,7 +483,7 @@ def _is_json_object(text):
 
 
 def read(request, transport=_http.HttpTransport, discovered_endpoints=None):
-    """`request` is {endpoints, api_version, with_instance, timeout}."""
+    """Read as `request` asks: {endpoints, api_version, with_instance, timeout}."""
     endpoints = request["endpoints"]
     if endpoints == ["auto"]:
         endpoints = [_http.DEFAULT_ENDPOINT] + (discovered_endpoints or endpoints_by_dhcp)()

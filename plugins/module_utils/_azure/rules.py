@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules that pick events by their fields.
+"""Rules that select events by their fields.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -14,18 +14,18 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SPAN = re.compile(r"(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
 _SOURCES = ("platform", "user")
 
-# `number` counts from 1. `flags` are the other keys that such a list allows, each true or false.
+# `number` counts from 1. `flags` are further keys that a list of rules allows, each true or false.
 Rule = collections.namedtuple("Rule", "number name action conditions flags")
-# One key of a rule: what it asks of an event, and how to say that in words.
+# One key of a rule: its test of an event, and its description in words.
 _Condition = collections.namedtuple("_Condition", "matches words")
 
 
 class BadRules(ValueError):
-    """The rules can't be used. The text is for the user and names the rule and the key."""
+    """Raised for rules that can't be used. The text is for the user and names the rule and the key."""
 
 
 def read_rules(rules, variable, actions, example, flags=(), default=None):
-    """The rules of a variable, checked. `default` is the action of a rule without one. Raises BadRules."""
+    """Parse the rules of a variable, or raise BadRules. `default` is the action of a rule without one."""
     if not isinstance(rules, (list, tuple)):
         raise BadRules("%s must be a list of rules, not %s" % (variable, _shown(rules)))
     return [
@@ -35,7 +35,7 @@ def read_rules(rules, variable, actions, example, flags=(), default=None):
 
 
 def first_match(event, rules):
-    """The first rule that matches, or None."""
+    """Return the first rule that matches, or None."""
     for rule in rules:
         if all(condition.matches(event) for condition in rule.conditions):
             return rule
@@ -43,7 +43,7 @@ def first_match(event, rules):
 
 
 def why(rule, event):
-    """Why this rule matches that event, in words."""
+    """Describe in words why the rule matches the event."""
     called = "rule %d (%s)" % (rule.number, rule.name) if rule.name else "rule %d" % rule.number
     if not rule.conditions:
         return "%s, as no rule before it matches" % called
@@ -78,11 +78,10 @@ def _rule(raw, number, where, actions, example, flags, default):
 
 
 def _type(value):
-    # Azure may send a type tomorrow that is not known today, so that any word will do.
+    # Any word is accepted, because Azure may add types.
     wanted = _words(value, "must be an event type such as Freeze, or a list of them")
     return _Condition(
-        lambda event: str(event.get("type")).casefold() in wanted,
-        lambda event: "it is a %s" % event.get("type"),
+        lambda event: str(event.get("type")).casefold() in wanted, lambda event: "it is a %s" % event.get("type")
     )
 
 
@@ -135,7 +134,7 @@ def _description(value):
 def _due_within(value):
     limit = span(value)
     return _Condition(
-        # What has started or has no date is due.
+        # Events that have started or have no date are due.
         lambda event: not _known(event, "seconds_left") or event["seconds_left"] <= limit,
         lambda event: "it is due within %s%s" % (value, _unit_of(value)),
     )
@@ -173,7 +172,7 @@ def _words(value, complaint):
 
 
 def span(value):
-    """Seconds, from a number or from a text such as 10s, 15m, 36h or 7d."""
+    """Convert a number, or a text such as 10s, 15m, 36h or 7d, to seconds."""
     found = _SPAN.fullmatch(str(value).strip())
     if not found:
         raise ValueError("must be a number of seconds, or a text such as 10s, 15m, 36h or 7d")

@@ -1,4 +1,4 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The look at a host for the check of a fleet: import `look`."""
+"""Inspection of a host for the check of a fleet: import `look`."""

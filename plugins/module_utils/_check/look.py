@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host command that checks a host: files, programs, and the way to the metadata service.
+"""Host command that inspects a host: files, programs, and the connection to the metadata service.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -25,7 +25,7 @@ from .._steps.records import carried_out as records_list
 
 SECONDS_FOR_SYSTEMD = 30
 LARGEST_STATUS = 1024 * 1024
-# Where daemons are, and a user's own path often does not look.
+# Directories of daemons, often missing from a user's PATH.
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 
 
@@ -51,7 +51,7 @@ def _journal(path):
 
 
 def _folder_problem(folder):
-    """Why a file could not be written there, or nothing. A folder that is missing would be made."""
+    """Return the reason why no file can be written to a folder, or "". A missing folder would be created."""
     while folder != os.path.dirname(folder) and not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
@@ -68,7 +68,7 @@ def _records(folder):
 
 
 def _unit(name):
-    """What systemd calls its state of loading: loaded, not-found, masked; or why that is not known."""
+    """Return systemd's load state of a unit (loaded, not-found, masked), or why it is unknown."""
     try:
         words = ["systemctl", "show", "--property=LoadState,ActiveState", "--", name]
         _code, output = machine.Machine(SECONDS_FOR_SYSTEMD).run(words)
@@ -79,7 +79,7 @@ def _unit(name):
 
 
 def _path(path):
-    """Of what kind it is: file, folder, socket, other, or missing; or why that is not known."""
+    """Return the kind of a path (file, folder, socket, other, missing), or why it is unknown."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -96,7 +96,7 @@ def _command(name):
 
 
 def _watcher(request):
-    """What a watcher left here: whether its program is there, and its status as it is."""
+    """Return the traces of a watcher: whether its program exists, and its unmodified status."""
     told = {"installed": bool(request.get("program")) and os.path.exists(request["program"])}
     told.update(status=None, problem="", age=None)
     path = request.get("status_file")
@@ -124,16 +124,16 @@ def _user():
         return "user id %d" % os.geteuid()
 
 
-# From the end of one request to the next: three of them take more than a second, wherever it begins.
+# Between the end of one request and the next: any three requests then take more than a second.
 SECONDS_BETWEEN = 0.6
 SECONDS_FOR_A_QUESTION = 15
 LARGEST_BODY = 256 * 1024
-# What the controller is told of the headers.
+# The headers that are returned to the controller.
 TOLD_HEADERS = ("date", "server", "content-type", "location")
 
 
 class Pace:
-    """Lets so much time pass between the end of one request and the next."""
+    """A minimum pause between the end of one request and the next."""
 
     def __init__(self, clock=time.monotonic, sleep=time.sleep):
         self.clock = clock
@@ -151,7 +151,7 @@ class Pace:
 
 
 class PacedTransport:
-    """What imds.py calls a transport, with the pace of all questions of this process."""
+    """A transport for imds.py that shares its pace with all requests of this process."""
 
     def __init__(self, endpoint, pace):
         self.http = _http.HttpTransport(endpoint)
@@ -167,9 +167,9 @@ class PacedTransport:
 
 
 def asked(request):
-    """A reading, with the patience of every other one; and what came to each question, once asked.
+    """Read with the usual retries, then send each question once.
 
-    The reading is {answers}, or {failed, msg}. Questions are asked only where it was good.
+    The reading is {answers}, or {failed, msg}. Questions are sent only where it was good.
     """
     pace = Pace()
     begun = time.monotonic()
@@ -206,7 +206,7 @@ def _heard(transport, question):
 
 
 def carried_out(request, check_mode):
-    """The result for a request. Check mode has nothing to leave out."""
+    """Return the result for a request. Nothing is changed, so check mode makes no difference."""
     result = {"changed": False}
     if request.get("look") is not None:
         result["look"] = looked_at(request["look"])

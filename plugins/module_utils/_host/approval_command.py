@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host command that compares, marks and sends an approval.
+"""Host command that compares, marks and sends an approval.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -14,16 +14,16 @@ from . import journal_command as _journal_command
 from .journal import JournalError, JournalFile, marked, marked_alone, that_can_be_taken_back, unmarked, utc_now
 from .ownership import OwnedJournal
 
-# A POST is not tried any more so long after its command arrived.
+# No POST is tried later than this after its command arrived.
 SECONDS_TO_SEND = 20
 
 
 class MarkedApproval:
-    """`marking` is {journal, run_id, fence, marks}."""
+    """An approval with its marks in the journal. `marking` is {journal, run_id, fence, marks}."""
 
     def __init__(self, marking, here=files.HERE):
         self.marks = marking["marks"]
-        # A machine that is worked on from elsewhere keeps no such record.
+        # A host that is managed from the controller keeps no audit file.
         self.audit = marking.get("audit") if here.can_act else None
         journal = JournalFile(here.expanded(marking["journal"]), here=here)
         self.journal = OwnedJournal(journal, marking["run_id"], marking["fence"])
@@ -31,9 +31,9 @@ class MarkedApproval:
         self.to_take_back = []
 
     def begin(self, document):
-        """Write down that the approval of what this document shows begins, if the fence allows it.
+        """Mark in the journal that the approval begins, if the fence allows it for this document.
 
-        Where the service turns it away and it is tried again, that is the same approval: it stands there already.
+        A retry after a rejection is the same approval, which is marked already.
         """
         if self.has_begun:
             return
@@ -53,15 +53,15 @@ class MarkedApproval:
         return marked(data, self.marks, about_to_send=True)
 
     def take_back(self):
-        """Nothing was sent: the marks of which nothing was sent before go as well."""
+        """Remove the marks after sending nothing, except those for which something was sent before."""
         self.journal.change_if_ours(lambda data: unmarked(data, self.to_take_back))
 
 
 def _expectation(approval):
-    """Where others of the same wave are approved meanwhile, what matters is compared, and not the whole document."""
+    """Return the comparison that allows approvals of others in the same wave; None compares the whole document."""
     marking = approval["marking"]
     may_start = marking["fence"].get("may_start")
-    # Where the service wants to be told which document is meant, it must be that one.
+    # A body with an incarnation is valid for that document only.
     if may_start is None or not marking.get("judged") or "DocumentIncarnation" in approval["body"]:
         return None
     return lambda document: documents.is_as_judged(document, marking["judged"], may_start)
@@ -78,7 +78,7 @@ def _tell_outcome(marking, answers):
 
 
 def sent(request, transport=http.HttpTransport, here=files.HERE):
-    """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
+    """Send an approval and return the result for exchange.py; {failed, refused} where the fence refuses."""
     approval, clock = request["approval"], here.clock
     marking = MarkedApproval(approval["marking"], here)
     arrived = clock.seconds()

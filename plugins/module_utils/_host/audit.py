@@ -18,9 +18,9 @@ DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
 
 
 def tell(about, what, **details):
-    """A action of a run. `about` is {file, run_id, who, where, host, incarnation}; None where nobody wants to know.
+    """Write an entry for an action of a run. `about` is {file, run_id, who, where, host, incarnation}; None skips it.
 
-    `incarnation` is that of the document which the run has read last on this host.
+    `incarnation` is that of the document that the run read last on this host.
     """
     if not about:
         return False
@@ -31,12 +31,12 @@ def tell(about, what, **details):
 
 
 def having_read(about, incarnation):
-    """The same after a document was read on the host itself."""
+    """Return `about` with the incarnation of a document that the host itself has read."""
     return about if not about or incarnation is None else dict(about, incarnation=incarnation)
 
 
 def write(path, what, now, **details):
-    """Returns whether it is in the file, whose folder the role watch makes. The log has it in any case."""
+    """Write to the log and, if the role watch has made the folder, to the file. Return False if the file lacks it."""
     entry = dict(details, at=documents.iso(now), what=what)
     line = json.dumps(entry, sort_keys=True)
     syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
@@ -58,7 +58,7 @@ def write(path, what, now, **details):
 
 
 def _is_ours(folder):
-    """Check that it belongs to root or to the user that this runs as, and write to the log if not."""
+    """Check that the folder belongs to root or to the current user, and log a warning if not."""
     try:
         owner = os.stat(folder).st_uid
     except OSError:
@@ -73,6 +73,6 @@ def _is_ours(folder):
 
 
 def _is_torn(descriptor):
-    """Whether the last line has no end, as the disk was full or the machine went down. The next is not joined to it."""
+    """Return True if the last line has no end, after a full disk or a crash: the next must not be joined to it."""
     size = os.fstat(descriptor).st_size
     return bool(size) and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -15,7 +15,7 @@ UPTIME_FILE = "/proc/uptime"
 
 
 def boot_id():
-    """What Linux calls this boot, or None where there is no such thing."""
+    """Return Linux's id of this boot, or None on other systems."""
     try:
         with open(BOOT_ID_FILE) as boot_id_file:
             return boot_id_file.read().strip() or None
@@ -24,7 +24,7 @@ def boot_id():
 
 
 def seconds():
-    """Since the host was booted, a sleep included. Where the system does not tell that, by the clock on its wall."""
+    """Return the seconds since boot, sleep included, or the wall clock where the system has no such time."""
     try:
         with open(UPTIME_FILE) as uptime_file:
             return float(uptime_file.read().split()[0])
@@ -39,8 +39,7 @@ def told():
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UPTIME = "/proc/uptime"
 
-# The seconds of `uptime` count from the boot that `boot_id` names; it is "" where the system does not tell.
-# `wall` is for people, and may jump.
+# `uptime` counts from the boot that `boot_id` names, "" where that is unknown. `wall` is for people, and may jump.
 Moment = collections.namedtuple("Moment", ("boot_id", "uptime", "wall"))
 
 
@@ -48,7 +47,7 @@ def now():
     try:
         return Moment(_line_of(BOOT_ID), float(_line_of(UPTIME).split()[0]), time.time())
     except (OSError, ValueError, IndexError):
-        # Not Linux. There this clock counts from the boot, too.
+        # Not Linux: this clock also counts from the boot.
         return Moment("", time.monotonic(), time.time())
 
 

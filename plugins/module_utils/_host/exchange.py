@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host command that asks the metadata service.
+"""Host command that queries the metadata service.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -15,24 +15,24 @@ from . import run_mark as _run_mark
 
 
 def carried_out(request, check_mode, here=files.HERE):
-    """The result for a request: {answers}, or {failed, msg, kind, status}.
+    """Return the result for a request: {answers}, or {failed, msg, kind, status}.
 
-    With `journal`, that is the `reading` beside the results of other looks: {reading, kept, clock, run_mark}.
+    With `journal`, that is the `reading` next to other results: {reading, kept, clock, run_mark}.
     """
     renewal = None if check_mode else request.get("renewal")
     at_work = here.at_work(here.expanded(renewal["path"])) if renewal else None
-    # Of a Windows host all files are looked at along with the service, so they are named before it is asked.
+    # The files of a Windows host are read along with the service, so they are named first.
     journal = _journal.JournalFile(here.expanded(request["journal"]), True, here) if request.get("journal") else None
-    # The clock first: what is read after it is never taken for newer than it is.
+    # Read before the document, so that a reading is never taken for newer than it is.
     clock = here.clock.told() if here.can_act else None
     if at_work and here.can_act:
         at_work.renew(renewal["run_id"])
-    # There is no watcher on a machine that is worked on from elsewhere.
+    # A host that is managed from the controller has no watcher.
     mark = request.get("mark") if here.can_act and not check_mode else None
     run_mark = _run_mark.left_by_a_run(mark["path"], mark["run_id"]) if mark else None
     result = answered(request, check_mode, here=here, **here.service)
     if not here.can_act:
-        # Such a machine has told its clock along with the answer, before it asked.
+        # Such a host returned its clock with the answer, read before its request.
         clock = here.clock.told()
         if at_work:
             at_work.renew(renewal["run_id"])
@@ -51,7 +51,7 @@ def _kept_in(journal, here):
 
 
 def answered(request, check_mode, transport=http.HttpTransport, discovered_endpoints=None, here=files.HERE):
-    """What the service says to a reading or an approval, by whichever transport."""
+    """Send a reading or an approval to the service and return its answer."""
     approval = request.get("approval")
     if check_mode and approval:
         return _failed("No approval is sent in check mode.", "check_mode", None)

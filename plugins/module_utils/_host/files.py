@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files on the host: written as a whole, shared between processes, and marks of work in progress.
+"""Files on the host: atomic writes, files shared between processes, and marks of work in progress.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -23,7 +23,7 @@ SECONDS_FOR_THE_LOCK = 10
 
 
 class KeptFile:
-    """`name` is what it is called in complaints, `setting` the variable with its path, `error` the class of them."""
+    """A private file. For its errors: `name`, `setting` (the variable with its path) and `error` (their class)."""
 
     def __init__(self, path, name, setting, error):
         self.path = os.path.abspath(path)
@@ -33,9 +33,9 @@ class KeptFile:
         self.error = error
 
     def read(self):
-        """Its bytes, or None where there is none."""
+        """Return the content, or None where there is no file."""
         try:
-            # A pipe is not waited for.
+            # Non-blocking, so that a pipe can't stall the read.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             if error.errno == errno.ENOENT:
@@ -54,7 +54,7 @@ class KeptFile:
             return kept.read(LARGEST_FILE + 1)
 
     def write(self, data, path=None):
-        """Put data as JSON in its place, or at another path of its folder. It is on the disk when this returns."""
+        """Write data as JSON, here or to another path in the same folder. It is on disk on return."""
         path = path or self.path
         temporary = os.path.join(self.folder, ".%s.new" % os.path.basename(path))
         text = json.dumps(data, indent=1, sort_keys=True).encode("utf-8") + b"\n"
@@ -81,7 +81,7 @@ class KeptFile:
             raise self._failed("removed", error) from None
 
     def beside(self, ending):
-        """The path of another file of the same name with another ending."""
+        """Return the path of the file with the same name and another ending."""
         return os.path.splitext(self.path)[0] + ending
 
     def has_folder(self):
@@ -90,7 +90,7 @@ class KeptFile:
     def make_folder(self):
         try:
             if not os.path.isdir(self.folder):
-                # Another process may make it at the same instant.
+                # Another process may create it at the same time.
                 os.makedirs(self.folder, 0o700, exist_ok=True)
             status = os.stat(self.folder)
         except OSError as error:
@@ -98,7 +98,7 @@ class KeptFile:
         if status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX:
             raise self.error("The folder of the %s, %s, can be written by everybody" % (self.name, self.folder))
         if status.st_uid not in (0, os.geteuid()):
-            # Its owner could take away what says that this host is drained, whoever the file belongs to.
+            # Its owner could delete the journal of a drained host, whoever owns the file.
             raise self.error(
                 "The folder of the %s, %s, belongs to user id %d. Set %s to a path in a folder that belongs to"
                 " root or to the user that this task runs as (%d)"
@@ -164,21 +164,21 @@ class KeptFile:
 
 
 class SharedFile:
-    """World-readable, without secrets. The disk is not waited for, as what a crash loses is soon written anew."""
+    """A world-readable file without secrets. Not synced to disk, as it is soon rewritten after a crash."""
 
     def __init__(self, path):
         self.path = path
 
     def write(self, text):
-        """Raises OSError."""
+        """Replace the content, or raise OSError."""
         fresh = "%s.%d" % (self.path, os.getpid())
-        # Root writes here as well, and the folder is another user's: what stands there already is not written to.
+        # Root writes here as well, in another user's folder, so it must not write to an existing file.
         _remove(fresh)
         try:
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             try:
                 os.fchmod(descriptor, 0o644)
-                # Half of a pair in a name of Azure's is no reason to keep back the rest.
+                # A lone surrogate in a name from Azure must not block the rest.
                 data = text.encode("utf-8", "backslashreplace")
                 while data:
                     data = data[os.write(descriptor, data) :]
@@ -200,10 +200,10 @@ def _remove(path):
         return
 
 
-# The mark of work in progress is one line, "RUN BOOT UNTIL", so that a shell can renew it as well. RUN is a digest, as
-# a name may hold anything. A mark from before a reboot, or one that is damaged, does not count: it keeps nobody out.
+# The mark of work in progress is one line, "RUN BOOT UNTIL", so that a shell can renew it. RUN is a digest, as a name
+# may contain anything. A mark that is damaged or from before a reboot is ignored, so that it locks nobody out.
 
-# As far ahead as a run may say that it is at work, without a sign of life from it.
+# The validity of a mark that is not renewed.
 SECONDS_AHEAD = 30
 ENDING = ".at_work"
 NO_BOOT_ID = "-"
@@ -215,7 +215,7 @@ def digest_of(run_id):
 
 
 def expanded(path):
-    """A path of this host, as the user may write it."""
+    """Expand `~` and environment variables in a path of this host."""
     return os.path.expanduser(os.path.expandvars(path))
 
 
@@ -225,7 +225,7 @@ class AtWork:
         self.clock = clock
 
     def left(self, run_id):
-        """For how many seconds this run is still at work here."""
+        """Return the seconds for which this run's mark is still valid."""
         run, boot, until = self._read()
         if not run_id or run != digest_of(run_id) or boot != self._boot():
             return 0.0
@@ -233,13 +233,13 @@ class AtWork:
         return round(left, 2) if left > 0 else 0.0
 
     def say(self, run_id, seconds=None):
-        """This run is at work here, for so many seconds from now. Returns whether that could be written down."""
+        """Mark this run as at work here. Return True if the mark could be written."""
         ahead = SECONDS_AHEAD if seconds is None else seconds
         return self._put("%s %s %.2f\n" % (digest_of(run_id), self._boot(), self.clock.seconds() + ahead))
 
     def _put(self, line):
         fresh = "%s.%d" % (self.path, os.getpid())
-        # It need not outlive a crash, as it says nothing after one.
+        # Not synced to disk, as a mark is void after a crash.
         with contextlib.suppress(OSError):
             os.unlink(fresh)
         try:
@@ -254,7 +254,7 @@ class AtWork:
         return True
 
     def renew(self, run_id):
-        """The same, if this run was the last to say so. Returns whether it was."""
+        """Renew the mark if it is this run's, and return whether it is."""
         is_ours = self._read()[0] == digest_of(run_id)
         if is_ours:
             self.say(run_id)
@@ -280,18 +280,18 @@ class AtWork:
             return "", "", 0.0
 
 
-# A Windows host is worked on from the controller, by an object with the same methods: WindowsMachine.
+# Windows hosts are managed from the controller, by a WindowsMachine with the same methods.
 
 
 class ThisMachine:
     clock = _clock
-    # What steps and checks of health do, this code can do by itself.
+    # This code can perform steps and health checks itself.
     can_act = True
     expanded = staticmethod(expanded)
     kept_file = KeptFile
 
     def __init__(self):
-        # More arguments for what asks the service: how, where that is not as usual.
+        # Further arguments for requests to the service, such as another transport.
         self.service = {}
 
     def at_work(self, journal_path):

@@ -14,10 +14,10 @@ from . import files
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"
-# One that is marked has no steps: nothing was drained, and the approval of its marks has begun.
+# "marked": no steps, as nothing was drained, but the approval of its marks has begun.
 STATES = ("draining", "drained", "restoring", "marked")
 STATUSES = ("started", "done", "failed", "undone")
-# What a change returns in place of data: there is to be no journal any more.
+# Returned by a change in place of data, to remove the journal.
 NO_MORE = {}
 
 
@@ -36,17 +36,17 @@ def _fresh(state, boot, now):
 
 
 def begun(data, events, run_id, boot, now):
-    """The journal of a drain that begins, or goes on. What is there already is kept."""
+    """Begin or continue the journal of a drain. Its existing content is kept."""
     if data is None:
         data = _fresh("draining", boot, now)
     elif data["state"] == "marked":
         data.update(state="draining", started_at=now)
     known = {_event_key(event) for event in data["events"]}
     data["events"] += [event for event in events if _event_key(event) not in known]
-    # What was undone is as if it had never been done: its next drain looks at the host anew.
+    # Forget undone steps, so that their next drain records the state of the host anew.
     data["steps"] = [step for step in data["steps"] if has_to_be_undone(step)]
     if data["state"] == "restoring" or data["boot_id"] != boot:
-        # Systemd has started again what we had stopped, or somebody has begun to undo it: who knows what else.
+        # A reboot or an unfinished restore has undone some steps, and it is not known which.
         for step in data["steps"]:
             step["status"] = "started" if step["status"] == "done" else step["status"]
         data.update(state="draining", drained_at=None)
@@ -59,19 +59,19 @@ def _event_key(event):
 
 
 def has_to_be_undone(step):
-    """Whether it was begun, and nobody knows that nothing has come of it."""
+    """Return True unless the step was undone, or is known to have changed nothing."""
     return step["status"] != "undone" and not step.get("changed_nothing")
 
 
 def recorded(data, records, now):
-    """The journal with these records of steps in it. The state that was found first stays."""
+    """Add records of steps to the journal. The state that was found first stays."""
     for record in records:
         step = next((step for step in data["steps"] if step["number"] == record["number"]), None)
         if step and step["status"] == "undone" and record["status"] == "started":
-            # A step of another list may have its number.
+            # The number may belong to a step of another list now.
             data["steps"].remove(step)
             step = None
-        # Where a failure is the first that is written down, the step has never begun.
+        # A failure as the first record means that the step never began.
         changed_nothing = record["status"] == "failed" and (step is None or record.get("changed_nothing"))
         if step is None:
             if record.get("kind") is None:
@@ -100,10 +100,10 @@ def recorded(data, records, now):
 
 
 def marked(data, marks, about_to_send=False):
-    """The journal of a host whose events are about to be approved: from here on they may start at any moment.
+    """Add marks for events that are about to be approved, and so may start at any moment.
 
-    A mark says with `again` that an earlier sending may have arrived: it was there before with another time, or this
-    host itself was about to send. Such a one is not taken back. `sent_from_here` is for the audit file.
+    `again` in a mark means that an earlier approval may have arrived: the mark had another time before, or this host
+    itself was about to send. Such a mark is not taken back. `sent_from_here` is for the audit file.
     """
     new = {mark["event"].lower() for mark in marks}
     kept = [mark for mark in data.get("marks", []) if mark["event"].lower() not in new]
@@ -127,18 +127,18 @@ def _marks_that_stay(data, marks):
 
 
 def that_can_be_taken_back(data, marks):
-    """Those of the marks of which nothing was sent before, whether they are there already or not."""
+    """Return the marks for which nothing was sent before, whether they are in the journal or not."""
     stay = _marks_that_stay(data, marks) if data else ()
     return [mark for mark in marks if mark["event"].lower() not in stay]
 
 
 def marked_alone(run_id, boot, now):
-    """The journal of a host of which nothing was drained, before its first mark."""
+    """Return the journal of a host that is not drained, before its first mark."""
     return dict(_fresh("marked", boot, now), run_id=run_id)
 
 
 def unmarked(data, marks):
-    """The same without these marks; NO_MORE where nothing else was in it."""
+    """Return the journal without these marks, or NO_MORE where it holds nothing else."""
     taken_back = {(mark["event"].lower(), mark["at"]) for mark in marks}
     kept = [mark for mark in data.get("marks", []) if (mark["event"].lower(), mark.get("at")) not in taken_back]
     return dict(data, marks=kept) if kept or data["state"] != "marked" else NO_MORE
@@ -174,7 +174,7 @@ def _named(steps):
 
 
 class JournalFile:
-    """The file. Every change is read, changed and written under a lock, and is on the disk when it returns."""
+    """The journal's file. It is read, changed and written under a lock, and is on disk on return."""
 
     def __init__(self, path, predict_only=False, here=files.HERE):
         self.here = here
@@ -183,12 +183,12 @@ class JournalFile:
         self.predict_only = predict_only
 
     def read(self):
-        """What it holds, or None where there is none."""
+        """Return the journal, or None where there is none."""
         text = self.file.read()
         return None if text is None else self._understood(text)
 
     def last(self):
-        """What was in the last one that was closed, or None where that can't be told."""
+        """Return the journal that was closed last, or None where it can't be read."""
         last = self.here.kept_file(self._last_path(), "journal", "drain_journal", JournalError)
         try:
             data = json.loads((last.read() or b"").decode("utf-8"))
@@ -200,9 +200,9 @@ class JournalFile:
         return self.file.beside(".last.json")
 
     def change(self, function, run_id=None, then=None):
-        """Put `function(what it holds)` in its place and return that. A result of None leaves all as it is.
+        """Replace the journal with the result of `function(journal)` and return it. None changes nothing.
 
-        `then` is done with it before anybody else has his turn.
+        `then` is called with the result while the lock is held.
         """
         if self.predict_only:
             return function(self._of_run(self.read(), run_id)) or None
@@ -218,7 +218,7 @@ class JournalFile:
         return data or None
 
     def close(self, run_id=None):
-        """Keep the journal as the last one, and let it be none."""
+        """Keep the journal as the last one, and remove it."""
 
         def closed(data):
             return None if data is None else all_undone(data, utc_now())
@@ -277,7 +277,7 @@ def _is_whole(data):
         and all(_is_whole_step(step) for step in steps)
         and isinstance(data.get("marks", []), list)
         and all(_is_whole_mark(mark) for mark in data.get("marks", []))
-        # What a watcher has left for a run.
+        # Left by a watcher for a run.
         and isinstance(data.get("left", []), list)
         and all(isinstance(text, str) for text in data.get("left", []))
     )

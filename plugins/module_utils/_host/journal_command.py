@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host command that reads and writes the journal.
+"""Host command that reads and writes the journal.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -24,12 +24,12 @@ from .journal import (
 )
 from .ownership import DRAINED, OwnedJournal, Refused
 
-# These decide by what the run has read, which must not be old. The others only need the journal to be as it was.
+# These act on a reading, which must be fresh. The others only need an unchanged journal.
 OF_A_FRESH_READING = ("begin", "mark")
 
 
 def carried_out(request, check_mode, here=files.HERE):
-    """The result of the module for its options."""
+    """Return the result of the module for its options."""
     journal = JournalFile(here.expanded(request["path"]), predict_only=check_mode, here=here)
     clock = here.clock.told()
     journal = OwnedJournal(journal, request.get("run_id") or "", request.get("fence"))
@@ -46,7 +46,7 @@ def carried_out(request, check_mode, here=files.HERE):
 
 
 def failure_of(error):
-    """A result of a module for a journal that can't be used, or a host that refuses."""
+    """Build the result for a journal that can't be used, or a host that refuses."""
     failure = {"failed": True, "changed": False, "msg": str(error)}
     if isinstance(error, Refused):
         failure["refused"] = error.word
@@ -77,7 +77,7 @@ def _written(journal, request, before):
 
 
 def _changed(data, state, request, journal, now):
-    """What the journal holds after that; None leaves it as it is."""
+    """Return the changed journal; None changes nothing."""
     run_id, boot = journal.run_id, journal.journal.here.clock.boot_id()
     if state == "begin":
         return begun(data, request.get("events") or [], run_id, boot, now)

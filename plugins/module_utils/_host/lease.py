@@ -16,12 +16,12 @@ from . import files
 
 VERSION = 2
 OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")
-# Who an owner is. Two runs that were given the same run_id are still two.
+# The identity of an owner: two runs with the same run_id are still two.
 IDENTITY = ("run_id", "controller", "host", "pid", "process_start")
 
 
 def parsed(content):
-    """Return the lease, or None, the notes, and the memory, or None. Raise ValueError for what is not surely ours."""
+    """Return the lease or None, the notes, and the memory or None. Raise ValueError where the file may not be ours."""
     try:
         found = json.loads(content.decode("utf-8"), parse_constant=_no_number)
     except RecursionError:
@@ -36,24 +36,24 @@ def parsed(content):
 
 
 def data_of(lease, notes, memory):
-    # Earlier versions drop what they do not know, here the memory, and go on.
+    # Earlier versions drop the memory, as an unknown field, and continue.
     return dict(version=VERSION, lease=lease, notes=notes, memory=memory)
 
 
 def new_memory(moment):
-    """The memory of a file that is created now. A disk is lost only with a boot, so nothing was lost since this one."""
+    """Build the memory of a new file. A disk is lost only with a boot, so nothing was lost since this one."""
     return dict(boot_id=moment.boot_id, since=moment.wall - moment.uptime)
 
 
 def seconds_remembered(memory, moment):
-    """How far back the notes are complete. At least to this boot; the wall clock counts for earlier ones only."""
+    """Return how far back the notes are complete: at least to this boot, before it by the wall clock."""
     if memory is None or (memory["boot_id"] and memory["boot_id"] == moment.boot_id):
         return moment.uptime
     return max(moment.uptime, moment.wall - memory["since"])
 
 
 def granted(me, seconds, moment, taken_at=None):
-    """The lease as it is written. It is counted from now."""
+    """Build the lease as it is written, counted from now."""
     return dict(
         {name: me[name] for name in OWNER},
         taken_at=taken_at or documents.iso(moment.wall),
@@ -64,11 +64,11 @@ def granted(me, seconds, moment, taken_at=None):
 
 
 def seconds_left(lease, moment):
-    """For how long it still keeps others out: 0 or less where it has lapsed."""
+    """Return for how long the lease still excludes others: 0 or less where it has lapsed."""
     if "expires_at" in lease:
         return _seconds_of(lease["expires_at"]) - moment.wall
     if _of_another_boot(lease, moment):
-        # It was granted before this boot. Whoever had a majority counts on it for so long, though this host was away.
+        # Granted before this boot: an owner with a majority relies on all of it, though this host was down.
         return lease["seconds"] - moment.uptime
     return lease["counted_from"] + lease["seconds"] - moment.uptime
 
@@ -78,12 +78,12 @@ def is_of(lease, who):
 
 
 def told_lease(lease):
-    """What others get to know of it."""
+    """Return the fields of the lease that others may read."""
     return {name: lease[name] for name in OWNER + ("taken_at",)}
 
 
 def merged(notes, added, forget):
-    """For each host one note of a drain, and one for each approval. What is added comes last, and wins."""
+    """Merge notes: for each host one of a drain, and one for each approval. Added notes win."""
     kept = {_key(note): note for note in notes if note["host"] not in forget}
     kept.update((_key(note), note) for note in added)
     return [kept[key] for key in sorted(kept)]
@@ -96,7 +96,7 @@ def _key(note):
 def _of_another_boot(lease, moment):
     if lease["boot_id"] and moment.boot_id and lease["boot_id"] != moment.boot_id:
         return True
-    # A container that was started again has the boot id of its machine, and counts from its own start.
+    # A restarted container has the boot id of its machine, but its own uptime.
     return moment.uptime < lease["counted_from"]
 
 
@@ -110,7 +110,7 @@ def _lease(found):
 
 
 def _former(found):
-    """What earlier versions wrote: a lock that ends at a time of the wall clock."""
+    """Parse the format of earlier versions: a lock that ends at a time of the wall clock."""
     _check(found, dict(dict.fromkeys(OWNER, str), pid=int, taken_at=str, expires_at=str))
     _seconds_of(found["expires_at"])
     return {name: found[name] for name in OWNER + ("taken_at", "expires_at")}
@@ -147,7 +147,7 @@ def _check_number(found):
     try:
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
     except OverflowError:
-        # A whole number of hundreds of digits.
+        # An integer of hundreds of digits.
         is_number = False
     if not is_number:
         raise ValueError("no number")
@@ -159,18 +159,18 @@ def _no_number(word):
 
 def _seconds_of(text):
     moment = documents.timestamp(text)
-    # Azure writes times in other forms, too; what we have written comes back as it was.
+    # `timestamp` also accepts Azure's other formats, which are never written here.
     if moment is None or documents.iso(moment) != text:
         raise ValueError("no time of ours")
     return moment
 
 
-# A lease lasts 90 seconds. Whoever had one here before the disk was lost does not count on it any more after these.
+# A lease lasts 90 seconds: after these no owner relies on one from before the disk was lost.
 SECONDS_WITHOUT_A_FILE = 100
 
 
 class LeaseError(Exception):
-    """The file does not tell who has the lease, or can't be written."""
+    """The file can't be understood or written, so the owner of the lease is unknown."""
 
 
 class LockHost(files.ThisMachine):
@@ -181,7 +181,7 @@ HERE = LockHost()
 
 
 def carried_out(request, check_mode, here=HERE):
-    """The result for a request."""
+    """Return the result for a request."""
     path = here.expanded(request["path"])
     more = dict(notes=request.get("notes") or [], forget=request.get("forget") or [], dry=check_mode, here=here)
     try:
@@ -197,10 +197,10 @@ def carried_out(request, check_mode, here=HERE):
 
 
 def take(path, me, seconds, notes=(), forget=(), replace=None, moment=None, dry=False, here=HERE):
-    """Get the lease for so many seconds, unless it is somebody else's and still runs.
+    """Take the lease, unless another owner's is still valid.
 
-    `replace` is an owner who is known to be dead and does not count. One of our own that still runs is renewed. A host
-    that has no file and has just booted may have lost its disk, with a lease that still runs: it grants nothing yet.
+    `replace` is an owner that is known to be dead and does not count. A valid lease of our own is renewed. A host that
+    has no file and has just booted may have lost its disk, with a valid lease on it: it grants nothing yet.
     """
     with _opened(path, moment, dry, here) as kept:
         if kept.too_new_for > 0:
@@ -218,7 +218,7 @@ def take(path, me, seconds, notes=(), forget=(), replace=None, moment=None, dry=
 
 
 def renew(path, me, seconds, notes=(), forget=(), moment=None, dry=False, here=HERE):
-    """Go on with a lease of ours that still runs. One that has lapsed is nobody's: somebody may have had it since."""
+    """Renew our lease while it is valid. Once it has lapsed, somebody else may have had it since."""
     with _opened(path, moment, dry, here) as kept:
         if kept.left <= 0 or not is_of(kept.lease, me):
             return kept.result()
@@ -227,10 +227,10 @@ def renew(path, me, seconds, notes=(), forget=(), moment=None, dry=False, here=H
 
 
 def release(path, me, forget=(), moment=None, dry=False, here=HERE):
-    """Give the lease back if it is ours. Whose it is otherwise is told, and is no error.
+    """Release the lease if it is ours; otherwise return its holder, without an error.
 
-    The notes stay, but for those that this run itself has written about hosts in `forget`: it has returned them to
-    service since, and needs no lease to say so.
+    The notes stay, except those that this run has written about hosts in `forget`: it has returned them to service
+    since, and needs no lease to remove them.
     """
     with _opened(path, moment, dry, here) as kept:
         ours = kept.lease is not None and is_of(kept.lease, me)
@@ -247,7 +247,7 @@ def read_lease(path, moment=None, here=HERE):
 
 @contextlib.contextmanager
 def _opened(path, moment, dry, here):
-    """Have the file for ourselves; what a dry run tells may be over when it is told."""
+    """Lock the file, other than in a dry run, whose result may be outdated on return."""
     file = here.kept_file(path, "lock file", "maintenance_lock_path", LeaseError)
     if dry:
         yield _Kept(file, moment or here.moment, dry)
@@ -258,7 +258,7 @@ def _opened(path, moment, dry, here):
 
 
 class _Kept:
-    """What is in the file at this moment."""
+    """The content of the file at this moment."""
 
     def __init__(self, file, moment, dry):
         self.file = file
@@ -270,12 +270,12 @@ class _Kept:
             try:
                 self.lease, self.notes, self.memory = parsed(content)
             except ValueError:
-                # Never taken for a free lease.
+                # Never treated as a free lease.
                 raise LeaseError(
                     "The lock file %s does not tell who has the lease. Make sure that no run is at work, then remove it"
                     % file.path
                 ) from None
-        # Looked at last: what waited for the file does not count it.
+        # Read last, so that the wait for the file does not count.
         self.moment = moment() if callable(moment) else moment
 
     @property

@@ -21,14 +21,14 @@ from . import files
 from .clock import seconds
 from .journal import JournalError, all_steps_are_done
 
-# The lock for a step ends with the process that holds it, and leaves no file behind.
+# The lock for a step ends with its process, and leaves no file behind.
 
 ENDING = ".step"
 SECONDS_BETWEEN_TRIES = 0.05
 
 
 class StillLocked(JournalError):
-    """Somebody else does a step for longer than was waited."""
+    """Another process is still performing a step after the wait."""
 
 
 class StepLock:
@@ -37,12 +37,12 @@ class StepLock:
 
     @contextlib.contextmanager
     def held(self, seconds):
-        """Waits for so long, then raises StillLocked."""
+        """Hold the lock, or raise StillLocked after `seconds`."""
         descriptor = self._locked(time.monotonic() + seconds)
         try:
             yield
         finally:
-            # Who waits sees that what it has got is no longer what stands there.
+            # A process that waits compares its file with the path, and so detects the removal.
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
             os.close(descriptor)
@@ -52,7 +52,7 @@ class StepLock:
             descriptor = self._opened()
             if self._is_ours(descriptor):
                 return descriptor
-            # Open for as long as it waits, so that whoever looks sees who does.
+            # Kept open during the wait, so that others can find the process that waits.
             try:
                 if time.monotonic() >= ends:
                     raise StillLocked("A step is being done on this host by another process, which has not ended")
@@ -76,12 +76,12 @@ class StepLock:
             raise JournalError("The lock %s can't be taken: %s" % (self.path, error.strerror)) from None
 
 
-# A command brings along what the run knew when it decided: the host's own time at the reading, the owner of the
-# journal, and the events that are the reason. The host compares them with its own clock and its own journal.
+# A command carries what the run had read when it decided: the host's own time, the owner of the journal, and the events
+# that are the reason. The host compares them with its own clock and journal.
 
-# Seconds since the reading.
+# The maximum age of a reading, in seconds.
 AT_MOST = 40
-# What a result says in one word.
+# The reason for a refusal, in one word.
 AGE, OWNER, WORKED_ON, GONE, NOT_DRAINED, UNREAD, DRAINED = WORDS = (
     "age",
     "owner",
@@ -91,12 +91,12 @@ AGE, OWNER, WORKED_ON, GONE, NOT_DRAINED, UNREAD, DRAINED = WORDS = (
     "unread",
     "drained",
 )
-# Clocks of hosts without a time since boot may be set back a little.
+# The wall clock, used where there is no time since boot, may be set back a little.
 SECONDS_BACK = 1
 
 
 class Refused(JournalError):
-    """The host does nothing. `word` says why for the program."""
+    """The host refuses to act. `word` is the reason, for the program."""
 
     def __init__(self, word, message):
         super(Refused, self).__init__(message)
@@ -104,9 +104,10 @@ class Refused(JournalError):
 
 
 class Fence:
-    """`given` is what the run knew: {boot_id, seconds, at_most, owner, events, scheduled, drained, ask}.
+    """Protection against outdated commands.
 
-    `ask` is the request that asks the service for its document, see exchange.py.
+    `given` is what the run had read: {boot_id, seconds, at_most, owner, events, scheduled, drained, ask}. `ask` is the
+    request for the service's document, see exchange.py.
     """
 
     def __init__(self, given, journal_path, run_id, clock=_clock, at_work=None):
@@ -116,7 +117,7 @@ class Fence:
         self.at_work = at_work or files.AtWork(journal_path, clock)
 
     def check(self, data, may_be_old=False):
-        """Raise Refused where the journal, or the time, is another one than the run knew."""
+        """Raise Refused where the journal has changed since the reading, or the reading is too old."""
         if not may_be_old or self.given.get("seconds") is not None:
             self.check_age()
         self._check_owner(data)
@@ -138,7 +139,7 @@ class Fence:
             )
 
     def seconds_left(self):
-        """Until what the run knows is too old."""
+        """Return the seconds until the reading is too old."""
         self.check_age()
         return (self.given.get("at_most") or AT_MOST) - (self.clock.seconds() - self.given["seconds"])
 
@@ -166,11 +167,11 @@ class Fence:
         if data["state"] != "drained" or not all_steps_are_done(data):
             raise Refused(NOT_DRAINED, "This host is not drained: its journal says %s" % data["state"])
         if data["boot_id"] != self.clock.boot_id():
-            # Systemd has started again what was stopped.
+            # At boot systemd restarted what was stopped.
             raise Refused(NOT_DRAINED, "This host was drained before it was booted, so it has to be drained again")
 
     def check_events(self, document):
-        """That what is the reason is still there, says the document that this host is shown."""
+        """Raise Refused unless the document still shows the events that are the reason."""
         wanted = self.given.get("events") or []
         if not wanted:
             return
@@ -186,17 +187,17 @@ class Fence:
                 raise Refused(GONE, "The event %s is %s by now, no longer Scheduled" % (event_id, status))
 
 
-# A run comes again when it has read the host anew; a role that is used by itself has this one try.
+# A run retries after a new reading; a role that is used by itself has this one try.
 SECONDS_FOR_THE_STEP = 600
 SECONDS_FOR_THE_STEP_IN_A_RUN = 20
 
 
 class NotOurs(JournalError):
-    """Another run has the journal by now."""
+    """Another run owns the journal."""
 
 
 class OwnedJournal:
-    """`fence` is what the run knew when it decided, or None: then nobody is refused, and nothing is said."""
+    """A journal and the run that uses it. Without a `fence` nothing is refused, and changes leave no mark of work."""
 
     def __init__(self, journal, run_id, fence=None):
         self.journal = journal
@@ -212,15 +213,15 @@ class OwnedJournal:
         return self.journal.read()
 
     def check_that_there_is_none(self):
-        """For what needs a journal, where none is there: nothing is made for it, but the run may have known one."""
+        """Raise Refused where there is no journal, but the run has read one."""
         if self.fence:
             self.fence.check(None, may_be_old=True)
 
     def check_that_it_was_lost(self, steps):
-        """For a return to service, where the run has seen a journal with these steps and there is none any more.
+        """Check before a return to service whether a journal with these steps, which the run has read, was lost.
 
-        Another run may have returned the host. Where nobody has, the disk was lost: what other machines remember is
-        still to be undone.
+        Another run may have returned the host. Otherwise the disk was lost, and what is recorded on other machines
+        still has to be undone.
         """
         last = self.journal.last() or {}
         same = bool(steps) and [step.get("started_at") for step in last.get("steps") or []] == [
@@ -230,11 +231,11 @@ class OwnedJournal:
             self.fence.check(None, may_be_old=True)
 
     def with_who_is_at_work(self, data):
-        """What the journal holds, and for how long its owner is still at work here."""
+        """Add to the journal for how long its owner is still at work here."""
         return data and dict(data, worked_on_for=self.at_work.left(data.get("run_id")))
 
     def take(self, function, may_be_old=False):
-        """A change that makes the journal this run's own, if the fence allows it."""
+        """Change the journal and make it this run's own, if the fence allows it."""
 
         def checked(data):
             if self.fence:
@@ -243,12 +244,12 @@ class OwnedJournal:
             return data and dict(data, run_id=self.run_id)
 
         with self._when_nobody_does_a_step():
-            # Without a fence each function says for itself whose the journal is.
+            # Without a fence each function sets the owner itself.
             return self.journal.change(checked if self.fence else function, then=self._say)
 
     @contextlib.contextmanager
     def _when_nobody_does_a_step(self):
-        """What another one has begun comes to its end before the journal is taken over."""
+        """Wait for a step of another run to end before taking over its journal."""
         data = None if self.journal.predict_only else self.journal.read()
         if data is None or data.get("run_id") == self.run_id:
             yield
@@ -261,17 +262,17 @@ class OwnedJournal:
             raise Refused(WORKED_ON, "%s: it is the run %s" % (error, data.get("run_id"))) from None
 
     def change(self, function):
-        """A change by the run that has the journal."""
+        """Change the journal, which must be this run's."""
         return self.journal.change(function, self.run_id, then=self._say)
 
     def change_if_ours(self, function):
-        """The same, where another run's journal is no error but left alone."""
+        """Change the journal if it is this run's; leave another run's unchanged, without an error."""
         return self.journal.change(
             lambda data: function(data) if data and data.get("run_id") == self.run_id else None, then=self._say
         )
 
     def renew(self, seconds=None):
-        """Say that this run is at work here, if there still is a journal. Raises NotOurs where it is another's."""
+        """Renew the mark of work if there is a journal. Raise NotOurs where another run owns it."""
         with self.journal.file.locked():
             data = self.journal.read()
             if data is None:
@@ -288,20 +289,20 @@ class OwnedJournal:
             self.at_work.say(self.run_id)
 
 
-# Writing an empty line now and then shows whether somebody still listens. It does no harm: the answer of a command
-# stands between marks, and Ansible skips empty lines. Nothing is renewed for a controller that is gone, so that others
-# can take over soon.
+# An empty line every few seconds shows whether the controller still reads. It is harmless: the answer of a command
+# stands between markers, and Ansible skips empty lines. Without a controller nothing is renewed, so that others can
+# take over soon.
 
-# Through ssh it takes several lines until the first that fails.
+# Through ssh several lines are written before one fails.
 SECONDS_BETWEEN_SIGNS = 3
 SECONDS_BETWEEN_RENEWALS = 10
-# What still runs is killed so long before others may take over.
+# Running processes are killed this long before others may take over.
 SECONDS_TO_END = 5
 STANDARD_OUTPUT = 1
 
 
 class Contact:
-    """`with Contact(owned journal):` around what takes long. `along` is called whenever it is renewed."""
+    """Heartbeat for a long action: `with Contact(owned journal):`. `along` is called at each renewal."""
 
     def __init__(self, journal, output=STANDARD_OUTPUT, clock=seconds, along=None):
         self.journal = journal
@@ -316,15 +317,14 @@ class Contact:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self):
-        # A terminal that goes away would end this command, and leave alone what it has started. Not ignored: that would
-        # be so for what it starts as well.
+        # A closed terminal would end this command and orphan its children. They would inherit SIG_IGN, but no handler.
         self._hang_up = signal.signal(signal.SIGHUP, lambda *_about: None)
         self._renew()
         self._thread.start()
         return self
 
     def __exit__(self, *_about):
-        # The answer comes next, and nothing may get in between.
+        # Nothing may be written into the answer that follows.
         self._over.set()
         self._thread.join()
         signal.signal(signal.SIGHUP, self._hang_up)
@@ -333,7 +333,7 @@ class Contact:
         return bool(self.why)
 
     def is_to_end_now(self):
-        """Whether others may take over before long."""
+        """Return True if others may take over soon."""
         return self.is_lost() and self.clock() >= self._until - SECONDS_TO_END
 
     def _run(self):
@@ -359,16 +359,16 @@ class Contact:
         except NotOurs as error:
             self.why = str(error)
         except JournalError:
-            # Locked by another process, perhaps: there is time to try again.
+            # Perhaps locked by another process: the next renewal tries again.
             return
 
 
-# Whoever takes longer is asked by a task of its own, which has time.
+# A slower service is queried by a separate task with more time.
 SECONDS_TO_LOOK = 5
 
 
 def check_that_events_are_shown(fence, transport=http.HttpTransport, discovered_endpoints=None):
-    """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
+    """Read and check the document while the run's reading is fresh enough. Returns its incarnation."""
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
         answers = _imds.read(request, transport, discovered_endpoints)
@@ -379,8 +379,8 @@ def check_that_events_are_shown(fence, transport=http.HttpTransport, discovered_
 
 
 def look(request, clock, transport=http.HttpTransport, discovered_endpoints=None):
-    """What the service shows now, and the host's time before it was asked; None where it does not answer at once."""
-    # The clock first: what is read after it is never taken for newer than it is.
+    """Return the service's answer and the host's time before the request, or None without a prompt answer."""
+    # Read before the document, so that a reading is never taken for newer than it is.
     seconds = clock.told()
     try:
         request = dict(request, timeout=SECONDS_TO_LOOK, with_instance=False)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mark by which a watcher knows that a run is there.
+"""The mark of a run for the watcher of a host.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -13,9 +13,9 @@ import time
 from . import files
 
 STATUS_FILE = "/run/azure-maintenance/status.json"
-# As far ahead as the mark of a run counts, whatever it says.
+# The maximum validity of a mark, whatever it contains.
 SECONDS_OF_A_MARK = 90
-# Reflexes that there are have told their watcher something by this name, beside its status.
+# Reflexes notify their watcher by this file beside its status, so it shows that there are some.
 TOLD_BY_REFLEXES = "reflexes.json"
 
 
@@ -24,7 +24,7 @@ def path_beside(status_file):
 
 
 def leave(path, run_id, now=None):
-    """Where the folder is, which a watcher has made. Returns whether it could be left."""
+    """Write the mark into the folder of a watcher. Return False if that fails, such as without a watcher."""
     until = (time.time() if now is None else now) + SECONDS_OF_A_MARK
     try:
         files.SharedFile(path).write(json.dumps({"run_id": run_id, "until": until}) + "\n")
@@ -34,7 +34,7 @@ def leave(path, run_id, now=None):
 
 
 def left_by_a_run(path, run_id):
-    """Leave it, and tell how that went: {reflexes, left}."""
+    """Write the mark and return {reflexes, left}."""
     folder = os.path.dirname(path)
     return {"reflexes": os.path.exists(os.path.join(folder, TOLD_BY_REFLEXES)), "left": leave(path, run_id)}
 
