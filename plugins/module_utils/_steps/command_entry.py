@@ -23,10 +23,10 @@ from .runner import StepRunner, Unhealthy
 
 
 def carried_out(order, check_mode, here=files.HERE):
-    """The result of the module for an order."""
+    """Carry out an order. Return the result of the module."""
     _take_kinds(order.get("kinds") or ())
     runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode, here=here)
-    # A machine that is worked on from elsewhere keeps no such record.
+    # A machine that can't act by itself keeps no audit file.
     runner.audit = order.get("audit") if here.can_act else None
     _leave_mark(order, runner)
     try:
@@ -35,7 +35,7 @@ def carried_out(order, check_mode, here=files.HERE):
         with _in_contact(order, runner):
             result = _one(order, runner, order["timeout"])
         if _says_who_works(order, runner):
-            # What comes next is done by tasks, which say nothing themselves.
+            # Tasks do the next step, and they send no heartbeat.
             OwnedJournal(runner.journal, runner.run_id).renew(order.get("seconds_at_work"))
         return result
     except (machine.StepError, JournalError) as error:
@@ -43,7 +43,7 @@ def carried_out(order, check_mode, here=files.HERE):
 
 
 def _take_kinds(sources):
-    """Kinds that this order needs: a module is sent with what it imports, and nobody imports a kind by its name."""
+    """Load the kinds that the order carries: a module is sent with its imports, and no import names a kind."""
     for name, source in sources:
         if name not in sys.modules:
             part = sys.modules[name] = type(sys)(name)
@@ -55,14 +55,14 @@ def _says_who_works(order, runner):
 
 
 def _leave_mark(order, runner):
-    """Where a watcher has reflexes, the run comes first for another while, see run_mark.py."""
+    """Renew the mark by which the run precedes the reflexes of a watcher, see run_mark.py."""
     if order.get("mark") and not runner.check_mode and runner.here.can_act:
         _run_mark.leave(order["mark"], runner.run_id)
 
 
 @contextlib.contextmanager
 def _in_contact(order, runner):
-    """In a run others are told that this host is worked on, for as long as the controller is there."""
+    """Send heartbeats in a run while this host is worked on and the controller is there."""
     if not _says_who_works(order, runner) or order["perform"] == "record" or not runner.here.can_act:
         yield
         return
@@ -79,10 +79,10 @@ def _failure(error):
 
 
 def _several(order, runner):
-    """Steps in a row. Returns {results}, one for each step that was come to; the last may be a failure.
+    """Do steps in a row. Return {results}, one for each step that was reached; the last may be a failure.
 
-    With `open`, the journal is opened first and comes back as well. If it knows of other steps than expected, none is
-    done: what is left is for the controller to say.
+    With `open`, the journal is opened first and returned as well. If it has other steps than expected, no step is done,
+    and the controller decides what is left.
     """
     result = {"changed": False, "results": []}
     if order.get("open"):
@@ -96,15 +96,15 @@ def _several(order, runner):
     if order.get("look"):
         result["look"] = _look(order, runner)
     if order.get("seconds_at_work") and _says_who_works(order, runner):
-        # What comes next is done by tasks, which say nothing themselves.
+        # Tasks do the next step, and they send no heartbeat.
         OwnedJournal(runner.journal, runner.run_id).renew(order["seconds_at_work"])
     return result
 
 
 def _look(order, runner):
-    """A reading right after the drain or the return, if that is through: it saves one that is asked for by itself."""
+    """Return a reading right after a complete drain or return, else None. It saves a separate call."""
     journal = OwnedJournal(runner.journal, runner.run_id)
-    # After a return there is no journal any more.
+    # A complete return has removed the journal.
     if (runner.journal.read() or {}).get("state") != ("drained" if order["direction"] == "drain" else None):
         return None
     look = _ownership.look(order["look"], runner.here.clock, **runner.here.service)
@@ -125,7 +125,7 @@ def _done_in_a_row(order, runner):
         left = ends - time.time()
         if left <= 0:
             break
-        # Each tells the seconds that it took by itself.
+        # Each result has the seconds of its own step.
         runner.started = runner.clock()
         try:
             runner.check_contact()
@@ -137,7 +137,7 @@ def _done_in_a_row(order, runner):
 
 
 def _opened(order, runner):
-    """Makes this run the owner of the journal. Where there is none, nothing was drained that could be restored."""
+    """Make this run the owner of the journal, and return it. A return without a journal has nothing to undo."""
     journal = OwnedJournal(runner.journal, runner.run_id, order["open"].get("fence"))
     if order["direction"] == "drain":
         if journal.asks_for_events():
@@ -153,7 +153,7 @@ def _opened(order, runner):
     if before is None:
         journal.check_that_it_was_lost(order["open"].get("expected") or [])
         return None
-    # What the run has seen of its approvals is told along with the return, which saves a call.
+    # The confirmed approvals are recorded along with the return, which saves a call.
     confirmed = documents.newly_confirmed(before, order["open"].get("effects") or {})
     data = journal.take(
         lambda data: data and dict(documents.with_confirmed(data, confirmed), state="restoring", run_id=runner.run_id),

@@ -10,12 +10,12 @@ import socket
 
 from . import machine
 
-# One asking is given this much even where the time for all askings is short.
+# Timeout of one attempt, even where less is left for all of them.
 SECONDS_PER_ASKING = 10
 
 
 def failed_check(host, check):
-    """None when the check passes, else the sentence that says what is wrong."""
+    """Return None if the check passes, else a sentence about the failure."""
     patience = machine.Machine(min(check["timeout"], host.left()), contact=host.contact)
     answers = [""]
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kind of drain step: its base class, and all kinds by their names.
+"""Kinds of drain steps: the base class, and the table of all kinds.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -19,30 +19,30 @@ A_TIMEOUT = dict(type="int", default=300)
 
 
 class Kind:
-    """A subclass in a file kind_*.py is all that there is to a kind: it is found by its name.
+    """Base class of all kinds. A kind is a subclass in a file kind_*.py, by whose name it is found.
 
-    A kind that several have in common has its own name and that of the variant, such as load_balancer.haproxy.
+    A variant of a kind is named KIND.VARIANT, such as load_balancer.haproxy.
     """
 
     name = None
-    # The arguments that it takes, as an argument spec of Ansible.
+    # Argument spec, as Ansible has it.
     options = {}
     # At least one of these must be given.
     some_of = ()
-    # The options that say what it acts on, by which a step is known again. Those of a kind that only runs what it is
-    # given are in known_by, of which the first that is given counts.
+    # Options that name the target, by which a step is recognized. A kind that only runs what it is given has known_by
+    # instead, of which the first given option counts.
     acts_on = ()
     known_by = ()
-    # The options without which there is nothing to undo; None: there always is.
+    # Options without which there is nothing to undo; None: there is always something to undo.
     undone_by = None
-    # The options that hold commands.
+    # Options that hold commands.
     commands = ()
-    # Whether the option `host` may name another machine that does it.
+    # True if the option `host` may name another machine that does the step.
     has_host = False
-    # Whether tasks do it: those in the folder of its name below roles/steps/tasks. They may need a module.
+    # True if tasks do the step: those in the folder of its name below roles/steps/tasks, which may need `module`.
     by_tasks = False
     module = None
-    # The folder of its tasks below roles/steps/tasks/windows, if it can be done there.
+    # Folder of its tasks below roles/steps/tasks/windows, or None for a kind without Windows support.
     on_windows = None
 
     def __init_subclass__(cls, **more):
@@ -51,37 +51,37 @@ class Kind:
 
     @classmethod
     def problems(cls, arguments, on_windows=False):
-        """Sentences about names that can't be what they are given for."""
+        """Return sentences about invalid names in the arguments."""
         return ()
 
     @classmethod
     def needs(cls, arguments):
-        """What has to be there, as tuples: one of the words above, its name, and for a path what it has to be."""
+        """Return requirements as tuples: UNIT, PATH, COMMAND or MACHINE, the name, and the type of a path."""
         return [(COMMAND, arguments[name], "") for name in cls.commands if name in arguments]
 
     @classmethod
     def leaves_nothing(cls, arguments):
-        """Whether there is nothing to undo."""
+        """Return True if there is nothing to undo."""
         return cls.undone_by is not None and not any(arguments.get(name) for name in cls.undone_by)
 
     @classmethod
     def looks_on_windows(cls, arguments):
-        """Whether it looks at the host before it begins: a call is saved where there is nothing to look at."""
+        """Return True if the step looks at the host before it begins; otherwise a call is saved."""
         return False
 
     @classmethod
     def seconds_waited(cls, arguments):
-        """How long it waits whatever happens."""
+        """Return the seconds that the step waits in any case."""
         return 0
 
     @classmethod
     def webhook_of_the_controller(cls, arguments):
-        """The webhook that the controller notifies and not the host, or None."""
+        """Return the webhook that the controller notifies instead of the host, or None."""
         return
 
     @classmethod
     def look(cls, host, arguments):
-        """What is found before the step, for its return."""
+        """Return the state before the step, for its undo."""
         return {}
 
     @classmethod
@@ -90,11 +90,11 @@ class Kind:
 
     @classmethod
     def restore(cls, host, arguments, before):
-        """Undo it; without this there is nothing to undo."""
+        """Undo the step. A kind without this method has nothing to undo."""
 
 
 def kind_of(name, arguments):
-    """The class that does such a step, or None, and the arguments that are for it."""
+    """Return the class of such a step, or None, and the arguments for it."""
     for full_name, kind in KINDS.items():
         group, _dot, variant = full_name.partition(".")
         if group == name and variant and isinstance(arguments.get(variant), dict):
@@ -103,7 +103,7 @@ def kind_of(name, arguments):
 
 
 def load_kinds():
-    """Import the files of all kinds; on a host that was sent a few only, these are there already."""
+    """Import the files of all kinds. A host that received only a few has these already."""
     package = __name__.rpartition(".")[0]
     for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if found.name.startswith("kind_"):
@@ -111,6 +111,6 @@ def load_kinds():
 
 
 def is_known(name):
-    """Whether a host does such a step without the help of tasks."""
+    """Return True if a host does such a step without tasks."""
     load_kinds()
     return any(full_name.partition(".")[0] == name and not kind.by_tasks for full_name, kind in KINDS.items())

@@ -11,7 +11,7 @@ from .kind_command import Command
 
 
 class Checkpoint(Command):
-    """A command that saves what would be lost, and perhaps one that loads it again."""
+    """A command that saves what would be lost, and optionally one that loads it again."""
 
     name = "checkpoint"
     options = dict(

@@ -70,7 +70,7 @@ def count(ports, tables=TABLES):
 
 
 def count_in(text, ports):
-    """Lines like `0: 0100007F:1F90 0100007F:C35A 01 ...`: number, local address, remote address, state."""
+    """Count lines like `0: 0100007F:1F90 0100007F:C35A 01 ...`: number, local address, remote address, state."""
     wanted = {"%04X" % port for port in ports}
     lines = (line.split(None, 4) for line in text.splitlines()[1:])
     return sum(1 for line in lines if line[3:4] == [ESTABLISHED] and line[1].rsplit(":", 1)[1] in wanted)

@@ -12,7 +12,7 @@ from .kind_command import Command
 
 
 class Failover(Command):
-    """A command that hands the host's part over to another, and perhaps one that takes it back."""
+    """A command that hands the host's role over to another, and optionally one that takes it back."""
 
     name = "failover"
     options = dict(command=A_COMMAND, restore_command=A_COMMAND, check=A_COMMAND, timeout=A_TIMEOUT)

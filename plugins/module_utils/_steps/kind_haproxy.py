@@ -56,7 +56,7 @@ class HAProxy(Kind):
 
     @classmethod
     def drain(cls, host, arguments, before):
-        """Nothing is done to a server that somebody else took out of rotation: draining would end its maintenance."""
+        """Drain a server unless somebody else took it out of rotation: draining would end its maintenance."""
         name = "%s/%s" % (arguments["backend"], arguments["server"])
         if before["state"] == "ready" and _server(arguments)["state"] == "ready":
             host.change("drained %s in HAProxy" % name, _set_state, arguments, "drain")
@@ -82,7 +82,7 @@ class HAProxy(Kind):
             return
         if state == "drain":
             host.change("%s is ready again in HAProxy" % name, _set_state, arguments, "ready")
-        # The next host must not be taken out of rotation before HAProxy sends anything to this one.
+        # The next host must not leave the rotation before HAProxy sends requests to this one.
         if before.get("up") and not host.check_mode and not host.wait_until(lambda: _in_rotation(arguments)):
             raise StepError(
                 "HAProxy does not take %s for up after %s: look at its health check"
@@ -109,7 +109,7 @@ def _server(arguments):
 
 
 def server_states(text):
-    """Server -> its state, from `show servers state`: a version, a line of names after a #, a line for each server."""
+    """Parse `show servers state`: a version, a line of names after a #, a line for each server."""
     lines = text.splitlines()
     header = next((number for number, line in enumerate(lines) if line.startswith("# ")), None)
     if header is None:

@@ -77,7 +77,7 @@ def _tell(host, arguments, message):
 
 def _write(arguments, message):
     syslog.openlog(str(arguments.get("tag") or "azure-maintenance"), syslog.LOG_PID, syslog.LOG_DAEMON)
-    # One message, one line: what a line break from elsewhere makes of a log is up to nobody.
+    # One message, one line: no line break may forge an entry.
     priority = PRIORITIES[arguments.get("priority") or "notice"]
     syslog.syslog(priority, " ".join(str(message).replace("\0", " ").split()))
     syslog.closelog()

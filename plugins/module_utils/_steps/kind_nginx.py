@@ -84,7 +84,7 @@ def marked_down(text, server):
 
 
 def put_back(text, server, originals):
-    """As it was: the original statement where only our `down` was added, else the `down` is taken away."""
+    """Restore the original statement where only our `down` was added, else remove the `down`."""
 
     def original(number, old):
         before = originals[number] if number < len(originals) else ""
@@ -168,7 +168,7 @@ def _write(path, text):
 
 @contextlib.contextmanager
 def _locked(folder):
-    """Hosts of one wave edit the same file at the same time."""
+    """Lock a folder, as hosts of one wave edit the same file at the same time."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

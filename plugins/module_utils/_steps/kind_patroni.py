@@ -84,7 +84,7 @@ def _node(host, arguments):
 
 
 def _name_of_this_member(host, arguments):
-    """Patroni before 3.0 does not tell a member its own name; the cluster's list tells whose address it is."""
+    """Find the member by its address in the cluster's list, as Patroni before 3.0 does not return its name."""
     url = arguments["url"].rstrip("/")
     members = _members(host, arguments)
     mine = [one["name"] for one in members if str(one.get("api_url", "")).startswith(url + "/")]
@@ -110,7 +110,7 @@ def _leader_runs(host, arguments, is_wanted):
     try:
         members = _members(host, arguments)
     except machine.WebError:
-        return False  # it restarts PostgreSQL, ask again
+        return False  # Patroni restarts PostgreSQL: try again
     leaders = [member for member in members if member.get("role") in LEADERS]
     return len(leaders) == 1 and is_wanted(leaders[0]) and leaders[0].get("state") == "running"
 
@@ -123,7 +123,7 @@ def _switch(host, arguments, order):
 
 
 def _ask(host, arguments, path):
-    # A replica answers 503 to what only a leader is; the body is good all the same.
+    # A replica answers 503 where a leader answers 200; the body is good in both cases.
     text = _request(host, arguments, path, accepted=(200, 503))[1]
     try:
         answer = json.loads(text)

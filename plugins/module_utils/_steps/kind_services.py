@@ -33,7 +33,7 @@ class Services(Kind):
 
     @classmethod
     def look(cls, host, arguments):
-        """Which of the units run, before anything is done to them."""
+        """Return the units that run before the step, and the states of all."""
         states = _states(host, arguments["names"])
         return {"running": [name for name in arguments["names"] if states[name] in RUNNING], "states": states}
 
@@ -82,7 +82,7 @@ def _systemctl(host, verb, names):
 
 
 def _states(host, names):
-    """Name -> ActiveState. A unit that does not exist is a mistake in the step, not a stopped unit."""
+    """Return name -> ActiveState. A missing unit is a mistake in the step, not a stopped unit."""
     command = ["systemctl", "show", "--no-pager", "--property=LoadState,ActiveState", "--"] + list(names)
     code, output = host.run(command)
     units = [_properties(block) for block in output.split("\n\n")] if code == 0 else []

@@ -19,18 +19,18 @@ import time
 
 from .._azure import http
 
-# As systemd has them. A word that begins with a dash would be an option.
+# Names of systemd units. A leading dash would make an option.
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]{0,254}")
 _URL = re.compile(r"https?://[^\s/?#@\x00-\x1f\x7f]+(?:[/?#][^\s\x00-\x1f\x7f]*)?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _METHOD = re.compile(r"[A-Z]{1,20}")
-# What could stand for several services is no name.
+# No wildcards: a name must not match several services.
 _WINDOWS_SERVICE = re.compile(r"[^/\\*?\[\]\x00-\x1f\x7f]{1,256}")
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]")
 
 
 def bad_health_name(check, on_windows=False):
-    """A sentence about the first name of a health check that can't be one, or None."""
+    """Return a sentence about the first invalid name of a health check, or None."""
     uri = check.get("uri")
     if uri:
         if not _METHOD.fullmatch(str(uri["method"])):
@@ -46,7 +46,7 @@ def bad_health_name(check, on_windows=False):
 
 
 def bad_web_address(url, headers):
-    """The same for an address that is told something."""
+    """Return a sentence about an invalid address or header of a webhook, or None."""
     for problem in list(_bad_url(url)) + list(_bad_headers(headers)):
         return problem
     return None
@@ -65,7 +65,7 @@ def bad_path(name, path, on_windows=False):
 
 def _bad_url(url):
     if not _URL.fullmatch(str(url)):
-        # Not quoted: there may be a password in it, in a place where nobody looks for one.
+        # Not quoted, as a malformed address may hold a password in any place.
         yield "url is not an http or https address"
 
 
@@ -77,24 +77,24 @@ def _bad_headers(headers):
 
 LARGEST_OUTPUT = 64 * 1024
 LINES_IN_A_COMPLAINT = 5
-# How soon a lost controller is noticed.
+# Interval at which a lost controller is noticed.
 SECONDS_BETWEEN_LOOKS = 1
 
 
 class StepError(Exception):
-    """The step can't be done. The text is for the user."""
+    """Raised where a step can't be done. The text is for the user."""
 
     changed_nothing = False
 
 
 class NotRun(StepError):
-    """A command could not even be started."""
+    """Raised where a command could not even be started."""
 
 
 class Machine:
-    """This machine, for one step: what was changed is told in `done`, and nothing is changed in check mode.
+    """This machine, for one step. `done` lists the changes; check mode makes none.
 
-    `contact` knows whether the controller is still there, see ownership.py. Without one nobody asks.
+    `contact` watches whether the controller is still there, see ownership.py; None: no watching.
     """
 
     def __init__(self, timeout, check_mode=False, clock=time.monotonic, sleep=time.sleep, contact=None):
@@ -111,14 +111,14 @@ class Machine:
         return max(0.0, self._end - self._clock())
 
     def change(self, sentence, action, *arguments):
-        """Tell what is changed, and change it unless this is check mode."""
+        """Add a sentence to `done` and make the change, unless this is check mode."""
         self.done.append(sentence)
         return None if self.check_mode else action(*arguments)
 
     def run(self, command):
-        """Exit code and output of a command, a list of words or a line that is split like a shell does; no shell."""
+        """Run a command, a list of words or a line to be split, without a shell. Return exit code and output."""
         words = words_of(command)
-        # Files, not pipes: a daemon that the command leaves behind would keep a pipe open.
+        # A file, as a daemon that the command leaves behind would keep a pipe open.
         with tempfile.TemporaryFile() as output:
             try:
                 process = subprocess.Popen(
@@ -139,7 +139,7 @@ class Machine:
             return code, output.read(LARGEST_OUTPUT).decode("utf-8", "replace").strip()
 
     def _wait_for(self, process):
-        """Its exit code, or None where it did not end in its time, or in what is left of it without the controller."""
+        """Return the exit code, or None after the timeout, which is shorter once the controller is lost."""
         end = self._clock() + max(0.1, self.left())
         while True:
             left = end - self._clock()
@@ -169,7 +169,7 @@ class Machine:
         self.wait_until(lambda: self._clock() >= end, interval=min(length, SECONDS_BETWEEN_LOOKS))
 
     def wait_until(self, question, interval=0.5):
-        """Ask until the answer is true; False when the time is over."""
+        """Call `question` until it returns True. Return False when the time is over."""
         while not question():
             if self.left() <= 0:
                 return False
@@ -190,7 +190,7 @@ def in_seconds(number):
 
 
 def said(output):
-    """The end of a command's output, for a sentence."""
+    """Return the end of a command's output, for a sentence."""
     lines = [line.strip() for line in output.splitlines() if line.strip()][-LINES_IN_A_COMPLAINT:]
     return ": " + " / ".join(lines) if lines else ""
 
@@ -199,7 +199,7 @@ def _kill_group(process):
     _signal_group(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=2)
-    # Also where the command itself has ended: what it started may not have.
+    # Also after the end of the command itself, as its children may still run.
     _signal_group(process, signal.SIGKILL)
     process.wait()
 
@@ -210,7 +210,7 @@ def _signal_group(process, number):
 
 
 class WebError(StepError):
-    """No answer, or one that says no. `status` is None where there was no answer."""
+    """Raised without an answer, or for one that is not accepted. `status` is None without an answer."""
 
     def __init__(self, message, status=None):
         super(WebError, self).__init__(message)
@@ -220,7 +220,7 @@ class WebError(StepError):
 def request(
     url, method="GET", body=None, headers=None, timeout=10, validate_certs=True, login=None, accepted=None, proxy=True
 ):
-    """Status and text of the answer; WebError for any that is not accepted (2xx, unless `accepted` lists others)."""
+    """Return status and text of an answer. Raise WebError unless it is in `accepted`, by default 2xx."""
     if not str(url).lower().startswith(("http://", "https://")):
         raise WebError("%s is not an http or https address" % url)
     headers = dict(headers or {})

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records on other machines, such as load balancers, of what was done for a host.
+"""Records on other machines, such as load balancers, of actions for a host.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -22,7 +22,7 @@ VERSION = 1
 class RecordFile:
     """The record of one action: what it acts on, for which host, in which run.
 
-    `action` is {acts_on, host, vm, events, type}; `acts_on` is what tells one action from another.
+    `action` is {acts_on, host, vm, events, type}; `acts_on` identifies an action.
     """
 
     def __init__(self, folder, action, run_id, predict_only=False):
@@ -35,7 +35,7 @@ class RecordFile:
         self.predict_only = predict_only
 
     def claimed(self, look):
-        """Make the action this run's own, and return what was found before it: as kept, or by a look."""
+        """Make this run the owner of the action. Return the state before it, from the record or by `look`."""
         if self.predict_only:
             kept = self._kept()
             return kept["before"] if kept else look()
@@ -46,20 +46,20 @@ class RecordFile:
             events = (kept["events"] if kept else []) + self.action["events"]
             data = dict(self.action, version=VERSION, run_id=self.run_id, before=before)
             data.update(events=sorted(set(events)), at=kept["at"] if kept else journal.utc_now())
-            # A VM that Azure takes away is no longer waited for, whatever else it was drained for.
+            # All types: a VM that Azure takes away is no longer waited for, whatever else it was drained for.
             data.update(types=sorted(set(types_of(kept) if kept else []) | {self.action["type"]}))
             self.file.write(data)
         return before
 
     def taken_over(self):
-        """What was found before the action, which is this run's now; None where there is no record of it."""
+        """Make this run the owner of a recorded action. Return the state before it, or None without a record."""
         kept = self._kept()
         if kept is not None:
             self.claimed(lambda: kept["before"])
         return kept and (kept["before"] or {})
 
     def check(self):
-        """Somebody may have taken the host over, and put all right, since this run claimed the action."""
+        """Raise StepError if the record is no longer this run's: another one may have undone everything since."""
         kept = self._kept()
         if kept is None or kept["run_id"] != self.run_id:
             whose = "is gone" if kept is None else "is of another run now (%s)" % kept["run_id"]
@@ -88,14 +88,14 @@ class RecordFile:
 
 
 def types_of(kept):
-    """The types of all events that it is drained for; one that was written before tells the last one only."""
+    """Return the types of all events in a record; an older record has the last one only."""
     types = kept.get("types")
     whole = isinstance(types, list) and all(isinstance(one, str) for one in types)
     return types if whole else [kept["type"]]
 
 
 def understood(text):
-    """What a record holds, or None where it is none."""
+    """Parse a record. Return None if it is not valid."""
     try:
         kept = json.loads(text.decode("utf-8"))
     except ValueError:
@@ -121,7 +121,7 @@ TOLD = ("host", "vm", "events", "run_id", "at")
 
 
 def carried_out(request, check_mode):
-    """The result of the module for its options; check mode makes no difference, as nothing is changed."""
+    """Return the result of the module. Check mode makes no difference, as nothing is changed."""
     folder = os.path.expanduser(os.path.expandvars(request["folder"]))
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))

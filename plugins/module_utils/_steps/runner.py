@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One step, carried out and written into the journal.
+"""Carry out a step and record it in the journal.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -23,7 +23,7 @@ from .records import RecordFile
 
 
 def workings_of(name, arguments):
-    """The class that does such a step on a host, and its arguments, of which the names are good."""
+    """Return the class that does such a step on a host, and its arguments, whose names are valid."""
     kind, own = kind_of(name, arguments)
     if kind is None:
         load_kinds()
@@ -43,13 +43,13 @@ class StepRunner:
         self.check_mode = check_mode
         self.started = clock()
         self.clock = clock
-        # In a run: knows whether the controller is still there.
+        # Set in a run: watches whether the controller is still there.
         self.contact = None
-        # Whose the actions are, for the record.
+        # Context of the audit entries.
         self.audit = None
 
     def check_contact(self):
-        """Between two steps nothing is left half done."""
+        """Stop between two steps if the controller is lost: nothing is half done there."""
         if self.contact and self.contact.is_lost():
             raise StepError("%s: what is left was not begun" % self.contact.why)
 
@@ -59,22 +59,22 @@ class StepRunner:
         return {"changed": False, "before": before, "done": [], "remarks": []}
 
     def claim(self, direction, step, timeout, record):
-        """On another machine than the one that is drained: write down there what is going to be done, and for whom."""
+        """Record on another machine than the drained one what is going to be done there, and for which host."""
 
         if record.get("must_exist"):
-            # The journal is gone, so that only this machine knows whether there is something to undo.
+            # The journal is gone, so only the record shows whether there is something to undo.
             before = self._record(record).taken_over()
             return {"changed": False, "before": before, "found": before is not None, "done": [], "remarks": []}
 
         def found():
-            # What was drained is no longer as it was before: there, only the journal may still know.
+            # After a drain, only the journal may still have the state before it.
             return self.look(step, timeout)["before"] if direction == "drain" else step["before"]
 
         before = self._record(record).claimed(found)
         return {"changed": False, "before": before, "done": [], "remarks": []}
 
     def act(self, direction, step, timeout, record=None):
-        """The action alone; who calls keeps the journal. On another machine it needs the record that was claimed."""
+        """Do the action alone; the caller keeps the journal. Another machine needs the claimed record."""
         kept = self._record(record) if record else None
         if kept and not self.check_mode:
             kept.check()
@@ -99,7 +99,7 @@ class StepRunner:
 
     @contextlib.contextmanager
     def _alone(self, timeout):
-        """A step is one for whoever takes the journal over: it waits for the end of it."""
+        """Hold the lock of a step, so that a new owner of the journal waits for its end."""
         if self.check_mode or not os.path.isdir(os.path.dirname(self.journal.path)):
             yield
             return
@@ -119,7 +119,7 @@ class StepRunner:
         return self._told(result, data, step, "done")
 
     def _restore(self, step, timeout, finished, final):
-        # From here on it no longer counts as done: who goes on after us must not trust that it is.
+        # From here on the step no longer counts as done: a later owner must not trust it.
         self.record([dict(step, status="started")], finished, "undone")
         result = self._do("restore", step, timeout)
         data = self.record([dict(step, status="undone")])
@@ -128,7 +128,7 @@ class StepRunner:
         return self._told(result, data, step, "undone")
 
     def finish(self, finished, final, health, timeout):
-        """Write down what the last steps left open; after a restore look at the host's health first."""
+        """Record what the last steps left open; after a restore, check the health before the journal is closed."""
         status = "done" if final == "drained" else "undone"
         data = self.record([], finished, status, final="drained" if final == "drained" else None)
         host = machine.Machine(timeout, self.check_mode, contact=self.contact)
@@ -151,7 +151,7 @@ class StepRunner:
         return data
 
     def record_only(self, direction, step, status, finished, error=None):
-        """For a step whose work is done by others: write down what became of it."""
+        """Record the outcome of a step that is done by others."""
         finished_status = "done" if direction == "drain" else "undone"
         data = self.record([dict(step, status=status, error=error)], finished, finished_status)
         kept = [one for one in (data or {}).get("steps", []) if one["number"] == step["number"]]
@@ -164,7 +164,7 @@ class StepRunner:
         def change(data):
             if data is None:
                 if self.check_mode:
-                    return None  # nothing was begun, so there is nothing that these could be told of
+                    return None  # nothing was begun, so there is nothing to record
                 raise JournalError("The journal %s is gone; somebody removed it during the run" % self.journal.path)
             data = recorded(data, records, utc_now())
             return all_drained(data, utc_now()) if final == "drained" and not self.check_mode else data
@@ -180,12 +180,12 @@ class StepRunner:
             _audit.tell(self.audit, what, events=[event.get("id") for event in data["events"]], **details)
 
     def tell_confirmed(self, approvals):
-        """A line for each approval that has come to something, see newly_confirmed."""
+        """Write an audit entry for each confirmed approval, see newly_confirmed."""
         for details in [] if self.check_mode else approvals:
             _audit.tell(self.audit, documents.CONFIRMED, **details)
 
     def failed(self, step, message, changed_nothing=False):
-        """Write the failure down where that can be done."""
+        """Record the failure, if the journal can be written."""
         if not self.check_mode:
             _audit.tell(self.audit, "step failed", step=step["number"], kind=step["kind"], error=message[:500])
         try:
@@ -231,7 +231,7 @@ class StepRunner:
 
 
 class Unhealthy(StepError):
-    """The host is restored, but a health check says no."""
+    """Raised where a restored host fails a health check."""
 
     def __init__(self, message, results):
         super(Unhealthy, self).__init__(message)

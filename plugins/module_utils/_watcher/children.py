@@ -17,7 +17,7 @@ from .._host import files, run_mark
 
 
 class Child:
-    """A process of our own. By hand, as the module subprocess is as large as the rest of the watcher."""
+    """A child process, without the module subprocess, which is as large as the rest of the watcher."""
 
     def __init__(self, command):
         self.pid = os.fork()
@@ -25,7 +25,7 @@ class Child:
             _become(command)
 
     def exit_code(self):
-        """None while it runs."""
+        """Return the exit code, or None while the process runs."""
         try:
             ended, status = os.waitpid(self.pid, os.WNOHANG)
         except OSError:
@@ -35,7 +35,7 @@ class Child:
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128
 
     def kill(self):
-        """Only one whose end was not yet seen: until then nobody else has its number."""
+        """Kill a process whose end was not seen yet: until then its pid can't be reused."""
         try:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -53,27 +53,27 @@ def _become(command):
         os._exit(127)
 
 
-# A notice is the whole status, which the child reads from the status file, so it always sends the newest. The next
-# notice makes up for a lost one, and nothing has to be kept.
+# A notice is the whole status, which the child reads from the status file, so it is always the newest. The next notice
+# makes up for a lost one, so none is stored.
 
-# No child lives longer, whatever its receiver does.
+# Seconds after which a child is killed, whatever its receiver does.
 LONGEST_CHILD = 30
 
 
 class Notices:
-    """`program` is what a child runs, with the settings at `path`."""
+    """Notices to all receivers. A child runs `program` with the settings at `path`."""
 
     def __init__(self, settings, path, program, clock=time.monotonic, start=Child):
         now = clock()
         self.clock = clock
-        # It grows across restarts as well, as there is at most one notice a second.
+        # Also grows across restarts, as there is at most one notice a second.
         self._sequence = int(time.time())
         self._command = [sys.executable, "-I", "-S", program, "--notify", path]
         self._start = start
         self._addresses = [_Address(number, settings["heartbeat"], now) for number in range(len(settings["notify"]))]
 
     def go_on(self, is_new):
-        """What there is to do now; never waits. `is_new`: the document has changed."""
+        """Start the notices that are due, without waiting. `is_new`: the document has changed."""
         now = self.clock()
         for address in self._addresses:
             address.note_end(now)
@@ -84,7 +84,7 @@ class Notices:
                 try:
                     address.has_begun(self._start(self._command + words), now)
                 except OSError:
-                    # There are too many processes, or too little memory: as if the receiver had not been there.
+                    # Too many processes or too little memory: treated like an unreachable receiver.
                     address.could_not_begin(reason, now)
 
     def stop(self):
@@ -93,12 +93,12 @@ class Notices:
 
 
 class _Address:
-    """One receiver, and the one notice that is on its way to it."""
+    """A receiver, and the notice that is on its way to it."""
 
     def __init__(self, number, heartbeat, now):
         self.number = number
         self.heartbeat = heartbeat
-        # A fleet that was started at once does not speak at once.
+        # Spreads the first notices of a fleet that was started at once.
         self.next_at = now + imds.chance() * heartbeat
         self.has_failed = False
         self.pending = None
@@ -107,7 +107,7 @@ class _Address:
         self.child_reason = None
 
     def reason_to_tell(self, now, is_new):
-        """Why a notice is to be sent now, or None."""
+        """Return the reason to send a notice now, or None."""
         if is_new:
             self.pending = "changed"
         if self.child:
@@ -151,17 +151,17 @@ class _Address:
 
 
 BY_UNIT, BY_CHILD = "unit", "child"
-# Reflexes that were killed are started again, as long as there is something that they may have been about.
+# Restarts reflexes that were killed, as long as there is an event or a drain.
 SECONDS_BETWEEN_REMINDERS = 10
 
 
 def trigger_beside(status_file):
-    """The file that says that there is news. The reflexes remove it before they look."""
+    """Return the path of the trigger, which the reflexes remove before they look."""
     return os.path.join(os.path.dirname(status_file), "reflex")
 
 
 def told_beside(status_file):
-    """What the reflexes tell the watcher for its status."""
+    """Return the path of the file that the reflexes write for the watcher's status."""
     return os.path.join(os.path.dirname(status_file), run_mark.TOLD_BY_REFLEXES)
 
 
@@ -179,9 +179,9 @@ class ReflexStarter:
         self._read_of = None
 
     def go_on(self, is_new, is_pending):
-        """`is_new`: the document has changed; `is_pending`: it holds an event, or this host is drained.
+        """Trigger the reflexes where needed, also at the watcher's start, as after a reboot.
 
-        A watcher that has just started is news in itself, as after a reboot.
+        `is_new`: the document has changed; `is_pending`: it holds an event, or this host is drained.
         """
         if not self.by:
             return
@@ -199,7 +199,7 @@ class ReflexStarter:
         return self._told()[0]
 
     def approvals(self):
-        """How many approvals were sent from here."""
+        """Return the number of approvals that the reflexes have sent."""
         return self._told()[1]
 
     def _told(self):

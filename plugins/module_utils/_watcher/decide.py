@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decisions of the watcher: what may begin, and what comes next.
+"""Decisions of the reflexes: the event to act on, and the next action.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -14,30 +14,30 @@ import re
 from .._azure import documents
 from .._azure.rules import first_match
 
-# Every host decides for itself here, so only the document keeps two of them from going down at once: of the events that
-# name different VMs, only the first may be acted on.
+# Each host decides alone, so only the document keeps two of them from going down at once: of the events that name
+# different VMs, only the first may be acted on.
 
 ACTIONS = ("tell", "drain", "drain_and_approve")
-# For this many seconds after an event is over, its host may still be on its way back.
+# After an event is over, its host may take this long to come back.
 SECONDS_TO_COME_BACK = 30
 
-# `event` is the one to drain for, or None. `late`: although another one comes first, so that it is never approved.
-# `approve`: it may be approved once all is done. `past_others`: steps that others must do do not stop it.
-# `look_again_in`: when time alone may change this, in seconds, or None.
+# `event`: the event to drain for, or None. `late`: another event comes first, so this one is never approved.
+# `approve`: approve once all steps are done. `past_others`: continue after steps that only others can do.
+# `look_again_in`: seconds after which time alone may change the decision, or None.
 Reflex = collections.namedtuple("Reflex", "event late approve past_others why look_again_in")
 
-# What a run has left on this host: `holds` while it is at work, `recent` for 30 minutes after.
+# The mark of a run on this host: `holds` while the run is at work, `recent` until 30 minutes after.
 RunMark = collections.namedtuple("RunMark", "holds recent")
 NO_RUN = RunMark(False, False)
 
 
 def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
-    """What is to be begun now. What has begun is not asked about again."""
+    """Decide which event to begin with now. A drain that has begun is not decided again."""
     events = _by_now(document, now)
     candidates = [(event, rule) for event, rule in _ruled(events, vm_name, rules) if rule.action != "tell"]
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
-    # An event that takes its own VM away takes nothing from the others.
+    # Events that take this VM away come first: draining for them costs only what is lost anyway.
     candidates.sort(key=lambda one: (not documents.takes_away(one[0]), one[0]["not_before"] or ""))
     waits = []
     for event, rule in candidates:
@@ -50,7 +50,7 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
 
 
 def approvable_events(document, vm_name, rules, now):
-    """The ids of the events that these rules have approved."""
+    """Return the ids of the events that these rules have approved."""
     ruled = _ruled(_by_now(document, now), vm_name, rules)
     return {documents.canonical_id(event["id"]) for event, rule in ruled if rule.action == "drain_and_approve"}
 
@@ -60,7 +60,7 @@ def _by_now(document, now):
 
 
 def _ruled(events, vm_name, rules):
-    """The events of this VM, each with the rule that decides about it."""
+    """Return the events of this VM, each with the rule that applies to it."""
     found = [(event, first_match(event, rules)) for event in events if documents.names_host(event, vm_name)]
     return [(event, rule) for event, rule in found if rule]
 
@@ -86,9 +86,9 @@ def _of_one(event, rule, events, sightings, now, latest, run):
     since = None if sightings.others_gone_at is None else now - sightings.others_gone_at
     may_still_come_back = since is not None and 0 <= since < SECONDS_TO_COME_BACK
     if event["status"] == "Started":
-        # Azure takes it down whatever is done here, also while another host is on its way back.
+        # Azure takes this VM down in any case, also while another host is on its way back.
         return begin("it has started", late=True)
-    # What has no date that is understood is never due: nobody knows when its last moment is, and all would take it.
+    # An event without a readable date is never due: its last moment is unknown, and all hosts would drain for it.
     is_late = due is not None and due - now <= latest
     if not others or (not run.recent and all(sightings.came_before(event, other) for other in others)):
         if since is not None and may_still_come_back:
@@ -104,15 +104,15 @@ def _of_one(event, rule, events, sightings, now, latest, run):
 
 
 def others_than(event, events):
-    """The events that name a VM which this one does not."""
+    """Return the events that name a VM which `event` does not."""
     mine = [documents.canonical_name(name) for name in event["resources"]]
     return [other for other in events if any(documents.canonical_name(name) not in mine for name in other["resources"])]
 
 
 def may_be_approved(document, event, vm_name):
-    """By the document that was read right before the approval: it is as it was, for this VM alone, and the only one.
+    """Return True if `event` is as it was when the host was drained for it, and names this VM alone, as do all others.
 
-    `event` is what the host was drained for.
+    `document` was read right before the approval.
     """
     shown = [
         one for one in document["events"] if documents.canonical_id(one["id"]) == documents.canonical_id(event["id"])
@@ -124,12 +124,12 @@ def may_be_approved(document, event, vm_name):
     return same and alone and not others_than(shown[0], document["events"])
 
 
-# What reflexes add to a journal: `approve` and `past_others` are the ids of the events for which the rules said so when
-# the drain for them began; `left` are texts about what others have to do; with `own_steps_done` nothing else is left.
+# Keys that reflexes add to a journal: `approve` and `past_others` list the ids of the events whose rules allowed that
+# when the drain began; `left` has texts about what others have to do; with `own_steps_done` nothing else is left.
 
 
 def of_journal(journal, event):
-    """The event as it was when the host was drained for it, or None."""
+    """Return the event as it was when the host was drained for it, or None."""
     known = [one for one in (journal or {}).get("events") or () if _id_of(one) == _id_of(event)]
     return known[0] if known else None
 
@@ -139,7 +139,7 @@ def has_event(journal, event):
 
 
 def has_in(journal, key, event):
-    """Whether that list of the journal has this event."""
+    """Return True if the list `key` of the journal has this event."""
     listed = (journal or {}).get(key)
     return isinstance(listed, list) and _id_of(event) in listed
 
@@ -151,7 +151,7 @@ def put_in(journal, key, event, is_in):
 
 
 def has_done_its_part(journal, boot):
-    """Whether every step that this host can do is done, since it was booted."""
+    """Return True if this host has done every step that it can do since it was booted."""
     if journal.get("boot_id") != boot:
         return False
     return journal["state"] == "drained" or (journal["state"] == "draining" and bool(journal.get("own_steps_done")))
@@ -161,9 +161,9 @@ def _id_of(event):
     return documents.canonical_id(str(event.get("id", "")))
 
 
-# What a journal has for a while after its VM was to be taken away, or after a run that never came back.
+# Pause before the undo of a drain whose VM should have been taken away, or that a run took over and abandoned.
 SECONDS_OVER = 5 * 60
-# A marked approval that shows no effect for so long is sent again.
+# A marked approval without effect is sent again after this time.
 SECONDS_TO_START = 60
 
 DRAIN, APPROVE, RETURN, TAKE_BACK, WAIT, END = "drain", "approve", "return", "take back", "wait", "end"
@@ -171,9 +171,9 @@ Action = collections.namedtuple("Action", "do event look_again_in")
 
 
 class Situation:
-    """`ours` is by whom our journals are; `over_for` seconds since the journal's last event was seen, or None.
+    """The input of `next_action`. `ours`: the owner of the reflexes' journals.
 
-    `approvable` are the ids of the events that the rules of today have approved.
+    `over_for`: seconds since the journal's last event was over, or None. `approvable`: ids that today's rules approve.
     """
 
     def __init__(
@@ -206,19 +206,19 @@ def next_action(it):
         return _with_a_runs_journal(it, shown, leaves_for)
     if leaves_for:
         return Action(DRAIN, leaves_for, None)
-    # What is done goes by the more urgent event, which gives way to nobody.
+    # The more urgent event decides, and gives way to no run.
     urgent = next((event for event in shown if documents.takes_away(event)), None)
     if it.run.holds and not urgent:
-        # It takes over what is here, or lets go.
+        # The run takes the journal over, or its mark expires.
         return Action(WAIT, None, 1)
     if it.journal.get("returned"):
-        # All that is left of it is for a run, which does not keep the host from being drained anew.
+        # Only a run can undo the rest; until then the host may be drained anew.
         return Action(DRAIN, it.reflex.event, None) if it.reflex.event else Action(WAIT, None, it.reflex.look_again_in)
     if not shown:
-        # Who is to leave again at once stays out.
+        # A host that has to be drained again at once stays out of service.
         return Action(DRAIN, it.reflex.event, None) if it.reflex.event else _when_it_is_over(it)
     if it.journal["state"] == "restoring" and not urgent:
-        # Somebody has begun to undo it: that is brought to an end first.
+        # A return that has begun is finished first.
         return Action(RETURN, None, None)
     if not has_done_its_part(it.journal, it.boot):
         return Action(DRAIN, urgent or shown[0], None)
@@ -226,14 +226,14 @@ def next_action(it):
 
 
 def _to_leave_for(it):
-    """The event that takes this VM away and that the journal does not know yet, or None."""
+    """Return the event that takes this VM away and is not in the journal yet, or None."""
     event = it.reflex.event
     is_one = event and documents.takes_away(event) and not has_event(it.journal, event)
     return event if is_one else None
 
 
 def shown_events(journal, document):
-    """The events of the document that the journal is about."""
+    """Return the events of the document that are in the journal as well."""
     wanted = [documents.canonical_id(str(event.get("id", ""))) for event in journal["events"]]
     return [event for event in document["events"] if documents.canonical_id(event["id"]) in wanted]
 
@@ -249,11 +249,11 @@ def _with_a_runs_journal(it, shown, leaves_for):
     if it.worked_on:
         return Action(WAIT, None, 1 if leaves_for else None)
     if leaves_for and not _is_drained_by_hand(it):
-        # Nobody waits for a VM that is taken away, and the run that began this is not at work.
+        # No run waits for a VM that is taken away, and the one that began this is not at work.
         return Action(DRAIN, leaves_for, None)
     if it.journal["state"] == "marked" or shown or not _was_ours(it.journal):
         return Action(WAIT, None, None)
-    # The mark does not outlive a reboot.
+    # A reboot removes the mark.
     since = (it.over_for or 0) if it.mark_ended_for is None else it.mark_ended_for
     if since < SECONDS_OVER:
         return Action(WAIT, None, SECONDS_OVER - since)
@@ -261,12 +261,12 @@ def _with_a_runs_journal(it, shown, leaves_for):
 
 
 def _is_drained_by_hand(it):
-    """Somebody has drained it without an event, for as long as he likes: nothing is left to do, or to be undone."""
+    """Return True if an operator has drained the host without an event: only the operator ends that."""
     return not it.journal["events"] and has_done_its_part(it.journal, it.boot)
 
 
 def _was_ours(journal):
-    """Whether a run has taken over what the reflexes began. What a run began itself, it or the next one returns."""
+    """Return True if a run has taken over a drain of the reflexes. A drain that a run began is undone by a run."""
     return bool(journal["events"] and journal.get("steps_digest"))
 
 
@@ -277,7 +277,6 @@ def _approval(it, shown):
         event_id = documents.canonical_id(event["id"])
         if event_id not in it.approvable or not has_in(it.journal, "approve", event):
             continue
-        # As it was when the host was drained for it.
         if not may_be_approved(it.document, of_journal(it.journal, event), it.vm_name):
             continue
         marks = [
@@ -290,23 +289,22 @@ def _approval(it, shown):
     return Action(WAIT, None, None)
 
 
-# All watchers of a group read one document, each at moments of its own. What one has seen come before something else,
-# no other can have seen the other way round. Where several came at once, all who have read the very document before
-# and the very document after agree that they came at once, and then they agree by date and id. Who has missed a
-# document in between can't know, and says that nothing came before anything.
+# All watchers of a group read one document, each at its own times, and no two of them can see events appear in opposite
+# sequence. Events that appeared with one document are ordered by date and id, but only by watchers that have also read
+# the document right before it: one that missed a document can't order the new events.
 
 
 class Sightings:
-    """`kept` is what `data` gave before; None where nothing is known, as on the first start or after a lost disk."""
+    """The sequence of events. `kept`: an earlier result of `data`, None on the first start or after a lost disk."""
 
     def __init__(self, kept=None):
         kept = kept if _is_whole(kept) else {}
         self.incarnation = kept.get("incarnation")
         self.generation = kept.get("generation", 0)
-        # Event id -> [the reading that it came with, whether that was the very next document, its date then,
-        # whether it names other VMs].
+        # Event id -> [number of its first reading, whether that document directly followed the one before, date then,
+        # whether the event names other VMs].
         self.seen = kept.get("seen", {})
-        # When an event of other VMs ended, or may have ended unseen.
+        # Time when an event of other VMs ended, or may have ended unseen.
         self.others_gone_at = kept.get("others_gone_at")
 
     def data(self):
@@ -318,7 +316,7 @@ class Sightings:
         }
 
     def note(self, document, vm_name, now):
-        """Take in a good reading. Returns whether there is something new to keep."""
+        """Update this with a good reading. Return True if there is something new to store."""
         incarnation = document["document_incarnation"]
         shown = {documents.canonical_id(event["id"]): event for event in document["events"]}
         if self.generation and incarnation == self.incarnation and set(shown) == set(self.seen):
@@ -340,11 +338,11 @@ class Sightings:
         return True
 
     def came_before(self, event, other):
-        """Whether this event is before that one, for every watcher that can tell at all."""
+        """Return True if `event` comes before `other` for every watcher that can order them."""
         if (event["status"] == "Started") != (other["status"] == "Started"):
             return event["status"] == "Started"
         if event["status"] == "Started":
-            # Azure has both under way: nothing is gained by waiting.
+            # Azure has started both: nothing is gained by waiting.
             return True
         mine, its = (self.seen.get(documents.canonical_id(one["id"])) for one in (event, other))
         if mine is None or its is None:
@@ -353,7 +351,7 @@ class Sightings:
             return mine[0] < its[0]
         if not mine[1]:
             return False
-        # As they were when they came, as Azure may change a date.
+        # By their first dates, as Azure may change a date.
         return (mine[2], documents.canonical_id(event["id"])) < (its[2], documents.canonical_id(other["id"]))
 
 
@@ -376,13 +374,13 @@ def _is_whole_sighting(one):
     return isinstance(one, list) and len(one) == 4 and all(isinstance(*pair) for pair in zip(one, kinds))
 
 
-# What the controller puts in place of {{ maintenance_event.KEY }}.
+# Encloses what the controller puts in place of {{ maintenance_event.KEY }}.
 MARK_SIGN = "\u2063"
 # Letters of both cases, so that a filter such as `lower` is noticed.
 MARK = MARK_SIGN + "Event.%s" + MARK_SIGN
-# The action of a rule that names none.
+# Default action of a rule.
 TELL = "tell"
-# More keys that a rule may have.
+# Additional keys of a rule.
 FLAGS = ("past_others",)
 KEYS = (
     "id",
@@ -398,15 +396,15 @@ KEYS = (
 
 
 def digest_of_steps(steps):
-    """By which a list of steps is known, on the controller as on the host."""
+    """Return the digest that identifies a list of steps, on the controller as on the host."""
     return hashlib.sha256(json.dumps(steps, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def steps_to_do(steps, past_others):
-    """The steps that are done here, and texts about those that are left for a run.
+    """Return the steps that this host does, and texts about those that are left for a run.
 
-    `steps` are those of the user, in order. One that others have to do has `left`, a text about it, and all that come
-    after it are left as well: a web server must not stop behind a load balancer that still sends to it.
+    A step that others have to do has `left`, a text about it. Unless `past_others`, all steps after it are left as
+    well: a web server must not stop behind a load balancer that still sends to it.
     """
     mine, left = [], []
     for step in steps:
@@ -420,9 +418,9 @@ def steps_to_do(steps, past_others):
 
 
 def to_do(steps, past_others, journal):
-    """The same where something was done already: what a run did of others' steps is no longer left for one.
+    """Return the same as `steps_to_do`, without the steps of others that a run has done according to the journal.
 
-    Steps that are done here have the numbers that the journal knows them by.
+    The steps that this host does get their numbers from the journal.
     """
     done = [(record["number"], record["kind"]) for record in journal["steps"] if record["status"] == "done"]
     still = [step for step in steps if not (step.get("left") and (step["number"], step["kind"]) in done)]
@@ -436,10 +434,9 @@ def to_do(steps, past_others, journal):
 
 
 def _numbered(steps, records):
-    """A step is known again by what it does. Where its number is another one's, it gets a new number.
+    """Give each step the number of the record that does the same, or a new one if another record has its number.
 
-    So it is with a journal of a run that had other steps: none of them is taken for one of these, and each is undone as
-    it was done.
+    So a record of a run that had other steps is never mistaken for one of these, and is undone as it was done.
     """
     records, found = list(records), []
     numbers = [one["number"] for one in records + list(steps)]
@@ -458,13 +455,13 @@ def _numbered(steps, records):
 
 
 def is_same_step(record, step):
-    """Whether a step of a journal is this one of a list, whatever event was filled in."""
+    """Return True if a record of a journal is this step of a list, whatever event was filled in."""
     return record["kind"] == step["kind"] and _fits(step["arguments"], record["arguments"])
 
 
 def _fits(meant, done):
     if isinstance(meant, dict) and isinstance(done, dict):
-        # How long it may take says nothing about what it does.
+        # A timeout does not change what a step does.
         names = [set(one) - {"timeout"} for one in (meant, done)]
         return names[0] == names[1] and all(_fits(meant[name], done[name]) for name in names[0])
     if isinstance(meant, list) and isinstance(done, list):
@@ -476,7 +473,7 @@ def _fits(meant, done):
 
 
 def filled_in(step, event):
-    """The step as it is done for this event, as the journal keeps it."""
+    """Return the step for this event, in the form that the journal stores."""
     return {
         "number": step["number"],
         "kind": step["kind"],
@@ -487,7 +484,7 @@ def filled_in(step, event):
 
 
 def filled(value, event):
-    """The same with what is known of this event in the place of marks."""
+    """Return `value` with the details of this event in the place of marks."""
     if isinstance(value, str):
         for key in KEYS:
             if MARK % key in value:

@@ -18,7 +18,7 @@ from .protocol import ended_for
 
 
 def signature(secret, at, name, body):
-    """The HMAC-SHA256 over time, host and body (bytes), with dots between them."""
+    """Return the HMAC-SHA256 over time, host and body (bytes), joined by dots."""
     signed = ("%d.%s." % (at, name)).encode("utf-8") + body
     return hmac.new(secret.encode("utf-8"), signed, hashlib.sha256).hexdigest()
 
@@ -27,11 +27,11 @@ SECONDS = 10
 
 
 class NotTold(Exception):
-    """The text is for the log."""
+    """Raised where a notice was not delivered. The text is for the log."""
 
 
 def notice_of(name, sequence, reason, status, now, run_until=None):
-    """The body of a notice. `status` is None before the first good reading; `run_until` while no run is at work."""
+    """Build a notice. `status` is None before the first good reading, and `run_until` while no run is at work."""
     about = {"host": name, "sent_at": documents.iso(now), "sequence": sequence, "reason": reason, "status": status}
     if run_until is not None:
         about["run_until"] = documents.iso(run_until)
@@ -49,7 +49,7 @@ def headers_of(address, name, body, now):
 
 
 def send(address, name, body, now):
-    """Raises NotTold for all but a 2xx. Redirects are not followed: the receiver is the one that was named."""
+    """Send a notice. Raise NotTold without a 2xx. Redirects are not followed: only the named receiver may get it."""
     headers = headers_of(address, name, body, now)
     try:
         status = http.ask(address["url"], "POST", body, headers, SECONDS, ca_file=address.get("ca_file")).status
@@ -62,8 +62,8 @@ def send(address, name, body, now):
 
 
 def main(settings, number, reason, sequence, say):
-    """The exit code: 0 only if the receiver has it."""
-    # Names that take their time to be looked up are no matter of a socket.
+    """Send a notice. Return the exit code, 0 only if the receiver has accepted the notice."""
+    # The timeout of a socket does not cover a slow name lookup.
     signal.alarm(2 * SECONDS)
     address, now = settings["notify"][number], time.time()
     try:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program of the watcher.
+"""Entry point of the watcher.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -19,9 +19,9 @@ USAGE = "Usage: watch --config FILE [--check]"
 
 
 def main(words):
-    """The exit code. `--check` only says whether the file can be used."""
+    """Run the watcher and return the exit code. With `--check`, only validate the file."""
     if words[:1] == ["--notify"]:
-        # A child of the watcher's own.
+        # Started by the watcher itself.
         from .notify import main as tell
 
         return tell(read_settings(words[1]), int(words[2]), words[3], int(words[4]), say)
@@ -45,7 +45,7 @@ def main(words):
 
 
 def _react(path, only_return):
-    """A process of its own: the reflexes, or only what undoes what they have done, right now."""
+    """Run the reflexes in a separate process, or only undo at once what they have done."""
     from . import reflex as _reflex
 
     code = _reflex.AGAIN
@@ -56,7 +56,7 @@ def _react(path, only_return):
         except BadSettings as error:
             say(str(error))
             return 2
-        # The watcher has started this after a good reading: the service is awake.
+        # The watcher has started this after a good reading, so the service is awake.
         reader = _reader(settings, keep=False, first_call=USUAL_CALL)
         if only_return:
             return _reflex.return_to_service(settings, reader, say)
@@ -65,7 +65,7 @@ def _react(path, only_return):
 
 
 def _stamp_of(path):
-    """By which it is seen that the file was written anew, or is gone."""
+    """Return a value that changes when the file is rewritten or removed."""
     try:
         about = os.stat(path)
     except OSError:
@@ -74,7 +74,7 @@ def _stamp_of(path):
 
 
 def _end(_number, _frame):
-    """Wherever the program is, also in a call that takes two minutes. What is half written is removed on the way."""
+    """Exit at once, also from a call that takes two minutes. Half-written files are removed on the way."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     raise SystemExit(0)
@@ -83,7 +83,7 @@ def _end(_number, _frame):
 def _reader(settings, keep=True, first_call=LONGEST_CALL):
     endpoints = [settings["endpoint"]]
     if endpoints == ["auto"]:
-        # Imported where it is needed, which is rarely: it is large.
+        # Large and rarely needed, so imported here.
         from .._azure.imds import endpoints_by_dhcp as discovered_endpoints
 
         endpoints = [http.DEFAULT_ENDPOINT] + discovered_endpoints()

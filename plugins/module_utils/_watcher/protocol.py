@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the watcher and a run tell each other: settings, and the mark of a run.
+"""Files shared by the watcher and a run: settings, and the mark of a run.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -16,7 +16,7 @@ from .._azure import http
 from .._host import run_mark
 from . import decide
 
-# Name -> default. One without a default has to be there.
+# Name -> default; `name` is required.
 DEFAULTS = {
     "name": None,
     "endpoint": http.DEFAULT_ENDPOINT,
@@ -28,11 +28,11 @@ DEFAULTS = {
     "journal": "/var/lib/azure-maintenance/journal.json",
     "notify": [],
     "metrics_file": None,
-    # How reflexes are started: not at all, by a unit of systemd, or as a child with these settings.
+    # Starter of the reflexes: None, a unit of systemd, or the watcher with the settings at this path.
     "reflex_by": None,
     "reflex_settings": None,
 }
-# What the reflexes need beyond that, in a file that only root reads.
+# Additional settings of the reflexes, in a file that only root reads.
 REFLEX_DEFAULTS = {
     "reflex": [],
     "latest": 60,
@@ -47,7 +47,7 @@ SHORTEST_INTERVAL = 0.25
 
 
 class BadSettings(Exception):
-    """The text is for the user."""
+    """Raised where settings can't be used. The text is for the user."""
 
 
 def read_reflex_settings(path):
@@ -55,7 +55,7 @@ def read_reflex_settings(path):
 
 
 def read_settings(path, defaults=None):
-    """What the file says, with the defaults for what it does not say. Raises BadSettings."""
+    """Return the settings of a file, completed with the defaults. Raise BadSettings."""
     try:
         with open(path, "rb") as settings_file:
             given = json.loads(settings_file.read().decode("utf-8"))
@@ -87,28 +87,28 @@ LARGEST_FILE = 10000
 
 
 def read_run_mark(path, now=None):
-    """What it says by now. One that is damaged holds nobody back: it is no run's."""
+    """Return the state of the mark. A damaged one holds no host back, as no run wrote it."""
     now = time.time() if now is None else now
     ended = ended_for(path, now)
     return decide.NO_RUN if ended is None else decide.RunMark(ended < 0, ended < SECONDS_RECENT)
 
 
 def ended_for(path, now):
-    """Seconds since it has expired, below 0 while it holds; None where there is none."""
+    """Return the seconds since the mark has expired, below 0 while it holds, or None without a mark."""
     try:
         content, left_at = _content(path, now)
         until = json.loads(content.decode("utf-8"))["until"]
         if isinstance(until, bool) or not isinstance(until, (int, float)) or not math.isfinite(until):
             return None
-        # Not further ahead than it can have been left, whatever somebody wrote there.
+        # No later than a run can have set it, whatever the content.
         return now - min(until, left_at + run_mark.SECONDS_OF_A_MARK)
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
 def _content(path, now):
-    """Its bytes, and when it was left. The folder is the watcher's, whose word counts for nothing: a run is root."""
-    # Neither is a link followed nor a pipe waited for.
+    """Return the bytes and the date of the mark. The folder is the watcher's, which is not trusted: a run is root."""
+    # Neither follows a link nor waits for a pipe.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as mark:
         about = os.fstat(mark.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_uid not in (0, os.geteuid()):
@@ -117,13 +117,13 @@ def _content(path, now):
 
 
 def _left_at(mark, date, now):
-    """Where the clock was set back since, it counts from the first look: it is dated anew, for all that look later."""
+    """Return the date of the mark. One from before the clock was set back is dated now, also for later looks."""
     if date <= now:
         return date
     try:
         os.utime(mark.fileno(), (now, now))
     except OSError:
-        # The watcher's own user, who only tells of it. He can't know when its time is over.
+        # The watcher's own user can't date the mark, and only reports it. A date too far ahead has no known end.
         if date > now + run_mark.SECONDS_OF_A_MARK:
             raise ValueError("The mark is dated in the future") from None
     return now

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reflexes: the host drains itself where no run comes.
+"""Reflexes: drain, approve and return a host by itself where no run does.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -44,16 +44,16 @@ SECONDS_TO_APPROVE = 20
 
 
 class NotDone(Exception):
-    """The text is for the audit entry. It is tried again later."""
+    """Raised where an action failed, which is tried again later. The text is for the log."""
 
 
 class Actions:
-    """`ours` is the name by which the journal knows the reflexes of this host."""
+    """Actions of the reflexes on this host. `ours` is their owner name in the journal."""
 
     def __init__(self, settings, ours, tell, run_is_there=lambda: False):
         self.settings = settings
         self.ours = ours
-        # Asked between two steps: a run takes over from there.
+        # Called between two steps, where a run may take over.
         self.run_is_there = run_is_there
         # tell(what, **details) writes an audit entry.
         self.tell = tell
@@ -61,15 +61,15 @@ class Actions:
         self.owned = OwnedJournal(self.journal, ours)
 
     def drain(self, event, reflex, owner=None):
-        """Steps in order. Raises NotDone where one fails; what was done before it stays in the journal.
+        """Do the steps in order. Raise NotDone where one fails; the journal keeps what was done before it.
 
-        `owner` is the run whose journal is taken over for it, if it is still that one's.
+        `owner` is the run whose journal may be taken over, if that run still owns it.
         """
         before = self._of_us_or(owner, self.journal.read())
         self._undo_an_earlier_list()
         steps, digest = self.settings["steps"], self.settings["steps_digest"]
         is_new = not _decide.has_event(before, event)
-        # As it was decided when it began.
+        # Decided when the drain began.
         approve = reflex.approve if is_new else _decide.has_in(before, "approve", event)
         past_others = reflex.past_others if is_new else _decide.has_in(before, "past_others", event)
 
@@ -82,14 +82,14 @@ class Actions:
                 why = "; ".join(data["left"] or ["there is none"])
                 raise NotDone("no step can be done by this host itself: %s" % why)
             if any(step["number"] not in _done_in(data) for step in mine):
-                # Whoever goes on after us must not trust that it is.
+                # A later owner must not trust that the host is drained.
                 data.update(state="draining", drained_at=None)
             data["steps_digest"] = digest
             for key in ("returned", "own_steps_done"):
                 data.pop(key, None)
             return data
 
-        # What is being done there comes to its end first.
+        # Waits for the end of a step of the owner before.
         data = self.owned.take(begin)
         if is_new:
             self.tell("drain begins", event=event["id"], why=reflex.why)
@@ -112,16 +112,16 @@ class Actions:
         return data
 
     def _undo_an_earlier_list(self):
-        """Return a host that is half drained by another list of steps: it is drained anew by that of today."""
+        """Undo what another list of steps has drained in part, before the host is drained by today's list."""
         data, digest = self.journal.read(), self.settings["steps_digest"]
         begun_with = (data or {}).get("steps_digest") or digest
-        # A host that is drained stays so, as its event may begin at any moment.
+        # A drained host stays drained, as its event may begin at any moment.
         if begun_with != digest and not _decide.has_done_its_part(data, boot_id()):
             self.tell("steps have changed", list=digest, list_before=begun_with)
             self.return_to_service(take_over=True)
 
     def _undone_by(self, step, journal):
-        """Today's step of the same kind in the same place, else the step as it was done, see _steps/work.py."""
+        """Return today's step of the same kind in the same place, else the recorded one, see _steps/work.py."""
         today = next((one for one in self.settings["steps"] if one["number"] == step["number"]), {})
         events = [event for event in journal["events"] if event.get("id") == step.get("event")]
         if today.get("left") or today.get("kind") != step["kind"] or not events:
@@ -137,7 +137,7 @@ class Actions:
             raise NotDone("a run has come to this host, which takes over what was begun")
 
     def tell_confirmed(self, journal, document, read_at):
-        """Of the approvals that were sent from here, also by a run, those that this reading shows to have arrived."""
+        """Record the approvals sent from here, also by a run, whose effect this reading shows."""
         statuses = {documents.canonical_id(event["id"]): event["status"] for event in document["events"]}
         effects = documents.effects_of_marks(
             journal, statuses, documents.iso(read_at), document["document_incarnation"]
@@ -149,7 +149,7 @@ class Actions:
                 self.tell(documents.CONFIRMED, **details)
 
     def return_to_service(self, take_over=False):
-        """Undo, last first, what the journal says was done here. What was done elsewhere is left for a run."""
+        """Undo the steps of the journal on this host, last first. Those on other machines are left for a run."""
         before = self.journal.read()
         if before is None:
             return
@@ -160,7 +160,7 @@ class Actions:
                 raise JournalError("The journal is by now that of another run")
             return dict(data, state="restoring", run_id=self.ours)
 
-        # What is being done there comes to its end first.
+        # Waits for the end of a step of the owner before.
         data = self.owned.take(restoring)
         to_undo = [step for step in data["steps"] if has_to_be_undone(step)]
         elsewhere = [step for step in to_undo if self._is_for_others(step)]
@@ -180,14 +180,14 @@ class Actions:
         self.tell("returned to service in part", left=texts)
 
     def _is_for_others(self, step):
-        """Whether this host can't undo it by itself: it is another machine's, or needs a controller."""
+        """Return True if only others can undo the step: it is another machine's, or needs a controller."""
         inner = [one for one in step["arguments"].values() if isinstance(one, dict)]
         here = (None, "", self.settings["name"])
         return not is_known(step["kind"]) or any(one.get("host") not in here for one in inner)
 
     def approve(self, event, document, vm_name, endpoint, version):
-        """Compare, write it down, send: in this order. Raises NotDone where it was not sent."""
-        # It costs 50 ms, which the first step need not wait for.
+        """Compare, mark and send, in this order. Raise NotDone unless the approval was sent."""
+        # This import takes 50 ms, which would delay the first step.
         from .._azure import imds as _imds
 
         mark = {"event": event["id"], "at": time.time(), "hosts": [self.settings["name"]]}
@@ -196,7 +196,7 @@ class Actions:
         def to_mark(data):
             if data is None or data["state"] != "drained":
                 raise JournalError("This host is not drained any more")
-            # It may have come while the service was read, or while it was busy.
+            # A run may have come while the service was read or busy.
             if self.run_is_there():
                 raise JournalError("A run has come to this host")
             if not has_begun:
@@ -252,7 +252,7 @@ class Actions:
 
     @contextlib.contextmanager
     def _at_work(self):
-        """Says beside the journal that this host is worked on, so that a run waits for the end of it."""
+        """Keep a heartbeat beside the journal while this host is worked on, so that a run waits for the end."""
         over = threading.Event()
 
         def renew():
@@ -273,25 +273,24 @@ class Actions:
 
 
 def _done_in(journal):
-    """The numbers of the steps that are done."""
+    """Return the numbers of the steps that are done."""
     return [step["number"] for step in journal["steps"] if step["status"] == "done"]
 
 
-# The watcher only decides when to look. Whatever is acted on comes from a reading of the service made here.
+# The watcher only triggers a look. All actions depend on a reading of the service by this process.
 
-# Without news the service is read so often while there is something to wait for.
+# Interval of the readings without a trigger, while there is something to wait for.
 SECONDS_BETWEEN_READINGS = 10
 SECONDS_BETWEEN_LOOKS = 0.1
-# What has failed is tried again.
 SECONDS_AFTER_FAILURE = 15
-# How they end where their settings have changed: they begin anew with the new ones.
+# Result after a change of the settings: start again with the new ones.
 AGAIN = "again"
 VARIABLE = "watch_reflex"
 EXAMPLE = "{type: Preempt, action: drain}"
 
 
 class Reflexes:
-    """`has_new_settings` is asked before each action: what the user no longer wants is not done any more."""
+    """The loop of the reflexes. `has_new_settings` keeps them from acting on outdated settings."""
 
     def __init__(self, settings, reader, say, has_new_settings=lambda: False):
         self.settings = settings
@@ -311,7 +310,7 @@ class Reflexes:
         self._told = None
 
     def run(self):
-        """Until there is nothing left to do, or AGAIN. One at a time: a second one leaves it to the first."""
+        """Act until nothing is left to do (0) or settings change (AGAIN). A second process leaves it to the first."""
         self.memory.make_folder()
         with _alone(os.path.join(self.memory.folder, "reflex.lock")) as is_alone:
             if not is_alone:
@@ -333,13 +332,13 @@ class Reflexes:
                 if is_over and not os.path.lexists(self.trigger):
                     return 0
                 if not heeds_news:
-                    # Where it ends, it would be started again at once.
+                    # The trigger is still there, and would start a process that ends again at once.
                     self._wait(SECONDS_BETWEEN_READINGS if is_over else pause, heeds_news)
                 elif not is_over:
                     self._wait(pause)
 
     def _act(self, sightings, over_since):
-        """Seconds until the next look, whether there is nothing left to do, and since when events are over."""
+        """Return the pause before the next look, whether nothing is left to do, and since when events are over."""
         document, now = self.reader.document, time.time()
         vm_name = self.reader.vm_name or self.reader.identity["vm_name"]
         if sightings.note(document, vm_name, now):
@@ -369,11 +368,11 @@ class Reflexes:
             )
         )
         if journal and (journal.get("run_id") == self.ours or action.do == _decide.TAKE_BACK):
-            # What can't be written down now is told with the next reading.
+            # What can't be stored now is recorded with the next reading.
             with contextlib.suppress(JournalError):
                 self.actions.tell_confirmed(journal, document, self.reader.read_at)
         if self._tell_what_is_left(journal, reflex) and journal is None and action.do == _decide.DRAIN:
-            # Not even the first step can be done here.
+            # Only a run can do the first step.
             return SECONDS_BETWEEN_READINGS, False, over_since
         if action.do == _decide.END:
             return 0, True, over_since
@@ -410,7 +409,7 @@ class Reflexes:
         return fresh
 
     def _tell_what_is_left(self, journal, reflex):
-        """What a run has to do, as texts."""
+        """Publish and return texts about what is left for a run."""
         left = list((journal or {}).get("left") or [])
         if journal is None and reflex.event:
             mine, others = _decide.steps_to_do(self.settings["steps"], reflex.past_others)
@@ -430,27 +429,27 @@ class Reflexes:
         self.say("%s: %s" % (what, json.dumps(details, sort_keys=True)))
 
     def _wait(self, seconds, heeds_news=True):
-        """For that long, or until there is news."""
+        """Sleep for `seconds`, or until there is news."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends and not (heeds_news and os.path.lexists(self.trigger)):
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _take_trigger(self):
-        """Whether it is gone. What the watcher puts there and nobody can take away is no news."""
+        """Remove the trigger. Return True if it is gone, as one that can't be removed is no news."""
         for take in (os.unlink, os.rmdir):
             with contextlib.suppress(OSError):
                 take(self.trigger)
         return not os.path.lexists(self.trigger)
 
     def _keep_pace(self):
-        """Whatever the watcher says: the service allows 5 requests a second for a whole VM."""
+        """Limit the rate, whatever the watcher triggers: the service allows 5 requests a second for a whole VM."""
         now = time.monotonic()
         if self._next_reading > now:
             time.sleep(self._next_reading - now)
         self._next_reading = time.monotonic() + SHORTEST_INTERVAL
 
     def _kept(self):
-        """What was kept, as far as it can be trusted. Without it nothing is known of what came first."""
+        """Return the stored state without untrusted parts. If it is empty, the sequence of events is unknown."""
         try:
             data = json.loads((self.memory.read() or b"{}").decode("utf-8"))
         except (ValueError, RecursionError, JournalError):
@@ -468,7 +467,7 @@ class Reflexes:
 
 @contextlib.contextmanager
 def _alone(path):
-    """Whether no other one is at work here."""
+    """Yield True if no other process is at work here."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         yield _locked(descriptor)
@@ -487,7 +486,7 @@ def _locked(descriptor):
 
 
 def main(settings, reader, say, has_new_settings):
-    """The exit code, or AGAIN."""
+    """Run the reflexes. Return the exit code, or AGAIN."""
     try:
         return Reflexes(settings, reader, say, has_new_settings).run()
     except (BadRules, JournalError) as error:

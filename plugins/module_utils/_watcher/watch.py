@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The watcher: one reading after another, the status file and the metrics.
+"""The watcher: repeated readings, the status file and the metrics.
 
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
@@ -16,34 +16,34 @@ from .._azure.documents import BadReading
 from .._host import files
 
 # A problem never ends the watch, and never counts as "no events": the last reading stays. There is no backoff: the
-# service allows for the interval of the watch, and asks for more by Retry-After. Nor do timeouts grow: a call that
-# hangs may hang for good, while the next one gets through.
+# service allows the interval of the watch, and requests longer pauses by Retry-After. Timeouts do not grow either: a
+# call that hangs may hang forever, while the next one gets through.
 
-# The first call ever may take two minutes. After a good reading they are given up sooner, as the next may get through.
+# The first call ever may take two minutes. After a good reading, calls time out sooner, as the next may get through.
 LONGEST_CALL = 130
 USUAL_CALL = 10
-# Whatever Retry-After says: an update of the service takes 70 seconds.
+# Limit for Retry-After: an update of the service takes 70 seconds.
 LONGEST_PAUSE = 120
-# Who this VM is does not change. Where the service does not tell, it is asked again, soon at first.
+# The identity of the VM does not change. Until it is read, requests for it are repeated, soon at first.
 FIRST_PAUSE_WHO = 1
 LONGEST_PAUSE_WHO = 60
 
 
 class Reader:
-    """`transports` are the ways to the service, one for each endpoint that it may have; the first good one stays.
+    """Readings over `transports`, one for each endpoint that the service may have; the first good one stays.
 
-    `first_call`: how long a call may take until there was a good reading.
+    `first_call`: timeout of a call before the first good reading.
     """
 
     def __init__(self, transports, api_version, vm_name=None, clock=time.monotonic, first_call=LONGEST_CALL):
         self.transports = list(transports)
         self.clock = clock
-        # What was read last, and when, as seconds since the epoch.
+        # The last good document, and the time of its reading as seconds since the epoch.
         self.document = None
         self.read_at = None
         self.identity = None
         self.vm_name = vm_name
-        # None, or what is wrong now, and since when.
+        # The present problem and its start, or None.
         self.problem = None
         self.failing_since = None
         self.readings = 0
@@ -56,15 +56,15 @@ class Reader:
         self._pause_who = FIRST_PAUSE_WHO
 
     def while_waiting(self, meanwhile):
-        """Have this called about once a second while an answer is waited for."""
+        """Register a callback, called about once a second during the wait for an answer."""
         for transport in self.transports:
             transport.meanwhile = meanwhile
 
     def read(self):
-        """One try. Returns whether there is another document than before."""
+        """Try one reading. Return True if the document has changed."""
         try:
             return self._read()
-        except Exception as error:  # noqa: BLE001 - whatever came: the last good reading stays, and the watch goes on
+        except Exception as error:  # noqa: BLE001 - the last good reading stays, and the watch continues
             self._note("What came could not be understood (%s: %s)" % (type(error).__name__, str(error)[:200]))
             self._try_another_endpoint()
             return False
@@ -88,14 +88,14 @@ class Reader:
         self.problem = self.failing_since = None
         self._call_seconds = USUAL_CALL
         del self.transports[1:]
-        # An older one would not show all events: they would be taken for over.
+        # An older version hides some events, which would then count as over.
         del self._versions[1:]
         self._find_out_who()
         return is_new
 
     @property
     def api_version(self):
-        """The one that is asked for: where it had to be found, that which was answered first."""
+        """The version in use; with `auto`, the first one that was answered."""
         return self._versions[0]
 
     def knows_who(self):
@@ -109,7 +109,7 @@ class Reader:
         return imds.outcome_of(self.transports[0], "GET", target, None, min(imds.SECONDS_PER_CONNECT, seconds), seconds)
 
     def _take(self, answer):
-        # Nearly always nothing has changed, and then nothing is parsed.
+        # Nearly always nothing has changed, so nothing needs to be parsed.
         if answer.body == self._body:
             return False
         try:
@@ -128,7 +128,7 @@ class Reader:
         if outcome.asked_to_wait:
             self._not_before = self.clock() + min(LONGEST_PAUSE, outcome.asked_to_wait)
         if outcome.answer is not None and outcome.answer.status == 400 and len(self._versions) > 1:
-            # The next try is for the next older version; after the oldest comes the newest again, elsewhere.
+            # Next, try the next older version; after the oldest, the newest at another endpoint.
             self._versions.append(self._versions.pop(0))
             if self._versions[0] == imds.API_VERSIONS[-1]:
                 self._try_another_endpoint()
@@ -148,7 +148,7 @@ class Reader:
     def _find_out_who(self):
         if self.knows_who() or (self._ask_who_at is not None and self.clock() < self._ask_who_at):
             return
-        # News must not wait for this, so that a call is short at first as well.
+        # News must not wait for this call, so its timeout is short at first.
         seconds = min(USUAL_CALL, self._pause_who)
         self._ask_who_at = self.clock() + self._pause_who
         self._pause_who = min(LONGEST_PAUSE_WHO, 2 * self._pause_who)
@@ -157,7 +157,7 @@ class Reader:
             try:
                 self.identity = documents.parse_identity(outcome.answer.body.decode("utf-8-sig"))
             except (BadReading, UnicodeDecodeError):
-                # The events are good all the same; only whom they affect is not known.
+                # The events are still good; only the VM that they affect is unknown.
                 return
 
 
@@ -172,7 +172,7 @@ _ABOUT = (
 
 
 def metrics_text(events, read_at, failures, is_drained, approvals):
-    """`events` are those of a status. What is not known is left out."""
+    """Return the metrics. `events` are those of a status. Unknown values are left out."""
     mine = [event for event in events or () if event["affects_this_host"] is not False]
     counted = {}
     for event in mine:
@@ -222,14 +222,14 @@ class Watch:
         reader.while_waiting(self._go_on)
 
     def run(self):
-        """Until somebody ends it. The status goes with it: one that nobody keeps up to date says nothing."""
-        # One that was killed may have left it behind.
+        """Watch until stopped, and then remove the status, as a stale one is misleading."""
+        # A killed watcher may have left it behind.
         self.status_file.remove()
         next_at = self.clock()
         try:
             while True:
                 self.look()
-                # The call was slow, or the VM stood still: what was missed is not made up for.
+                # Readings missed during a slow call or a pause of the VM are not made up for.
                 interval, now = self.settings["interval"], self.clock()
                 next_at = max(next_at + interval, now + interval / 2.0)
                 self.sleep(next_at - now)
@@ -241,26 +241,26 @@ class Watch:
             self.reader.close()
 
     def look(self):
-        """One reading, and what follows from it."""
+        """Read once and act on the result."""
         is_new = self.reader.read()
         self._say_what_changed()
         self._go_on(is_new)
 
     def _go_on(self, is_new=False):
-        """All but the reading, also while one takes its time. Nothing in here ends the watch, or the rest of it."""
+        """Do all but the reading, also during a slow one. No failure in here ends the watch or skips the rest."""
         condition = self.condition()
         if self.reader.document is not None:
-            # First of all: seconds count.
+            # First, as seconds count.
             is_pending = condition["drained"] or bool(self.reader.document["events"])
             self._try("The reflexes could not be started", lambda: self.reflexes.go_on(is_new, is_pending))
         self._try("The status could not be written", lambda: self._keep_up_to_date(is_new, condition))
         self._try("Notices could not be sent", lambda: self.notices.go_on(is_new))
 
     def _try(self, complaint, action):
-        """A full disk or a table of processes that is full pass. It is said once, and not with each try."""
+        """Log a failure of `action` once, not with each try. A full disk or process table may pass."""
         try:
             action()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
+        except Exception as error:  # noqa: BLE001 - the watch continues
             if complaint not in self._failed:
                 self._failed.add(complaint)
                 reason = getattr(error, "strerror", None) or "%s: %s" % (type(error).__name__, error)
@@ -276,7 +276,7 @@ class Watch:
             self._said, self._written_at = what_is_said, self.clock()
 
     def condition(self):
-        """What the status says of the watcher itself."""
+        """Return the part of the status about the watcher itself."""
         reader = self.reader
         return {
             "version": VERSION,
@@ -303,11 +303,11 @@ class Watch:
         try:
             shared.write(text)
         except OSError as error:
-            # A full disk passes; who reads the old file sees by its age that it is no longer kept.
+            # A full disk may pass; until then the age of the old file shows that it is stale.
             say("%s could not be written: %s" % (shared.path, error.strerror or error))
 
     def _say_what_changed(self):
-        """In the log once, and not with each reading."""
+        """Log a change once, not with each reading."""
         kind = None if self.reader.problem is None else self.reader.problem.split(" got ")[-1][:60]
         if kind is None and self._told_version != self.reader.api_version:
             self._told_version = self.reader.api_version
@@ -328,5 +328,5 @@ def say(sentence):
         sys.stderr.write(" ".join(sentence.split()) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
-        # Nobody listens any more, or the disk of the log is full: no reason to end.
+        # A closed log or its full disk is no reason to end.
         return
