@@ -31,7 +31,7 @@ def fan_out(
 
 
 def _variables(names: list[str], hostvars: t.Any, max_age: float | None) -> dict[str, dict[str, t.Any]]:
-    """One good reading is enough for hosts that are known to be of one group, and each one costs milliseconds."""
+    """Return the variables of hosts, with one good reading for each known group, as each costs milliseconds."""
     found = text.needed_vars(names, hostvars, (_fan_out.GROUP, _fan_out.VM_NAME))
     spoken_for = set()
     for name in names:

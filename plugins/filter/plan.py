@@ -50,7 +50,7 @@ def plan(
         made["lines"] = render_plan(made, int(width))
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.plan: {error}") from None
-    # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
+    # It holds text from Azure, which ansible-core before 2.19 resolves unless marked as unsafe.
     return wrap_var(made)
 
 

@@ -20,7 +20,7 @@ display = Display()
 
 @contextlib.contextmanager
 def no_garbage_collection() -> t.Iterator[None]:
-    """Looking for cycles among the variables of 100,000 hosts takes as long as the rest, and there are none."""
+    """Suspend garbage collection: it would take as long as the rest, and variables of hosts have no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:

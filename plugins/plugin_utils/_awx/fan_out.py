@@ -32,11 +32,11 @@ def fan_out(
     now: float | None = None,
     drained: Iterable[str] = (),
 ) -> dict[str, t.Any]:
-    """{jobs: [{hosts, groups}], quiet, unknown, lines}: whom to launch a job for.
+    """Distribute hosts over jobs: {jobs: [{hosts, groups}], quiet, unknown, lines}.
 
-    `drained`: hosts that an earlier run left drained; their groups have something to do without any event.
-    `quiet`: hosts of groups without any event. `unknown`: hosts without a good reading that no group speaks for; they
-    get no job. Raises ValueError with a sentence for the user.
+    `drained`: hosts that an earlier run left drained; their groups need a job even without an event.
+    `quiet`: hosts of groups without any event. `unknown`: hosts of groups without any good reading; they get no job.
+    Raises ValueError with a sentence for the user.
     """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ValueError(f"jobs must be a number, at least 1, not {jobs!r}")
@@ -61,7 +61,7 @@ def fan_out(
 def good_reading(
     variables: Mapping[str, t.Any] | None, max_age: float | None, now: float | None = None
 ) -> dict[str, t.Any] | None:
-    """What the host was shown, if that can be relied on."""
+    """Return the status of a host if it is a good reading and not too old, else None."""
     status = variables.get(STATUS) if variables is not None else None
     if not isinstance(status, dict) or not isinstance(status.get("events"), list):
         return None
@@ -92,7 +92,7 @@ def _groups(
 
 
 def _keys(variables: Mapping[str, t.Any] | None, reading: t.Any) -> list[tuple[str, ...]]:
-    """Two hosts with a common key are of one delivery group."""
+    """Return the keys of a host. Two hosts with a common key are of one delivery group."""
     keys: list[tuple[str, ...]] = [_event_key(event.get("id")) for event in vms.events_of(reading)]
     told = variables.get(GROUP) if variables is not None else None
     if told is not None and told != "":
@@ -109,7 +109,7 @@ def _event_key(event_id: t.Any) -> tuple[str, ...]:
 
 
 def _pack(groups: Sequence[list[str]], jobs: int) -> list[dict[str, t.Any]]:
-    """Largest group first, each into the job with the fewest hosts."""
+    """Distribute groups over jobs: the largest group first, each into the job with the fewest hosts."""
     if len(groups) <= jobs:
         return [{"hosts": group, "groups": 1} for group in groups]
     heap = [(0, number) for number in range(jobs)]
@@ -137,8 +137,8 @@ def _lines(result: Mapping[str, t.Any], count: int) -> list[str]:
     return lines
 
 
-# AWX checks nothing when it takes a bulk launch. When it makes the jobs, it leaves out what a template does not ask
-# for, and takes the survey's default instead of an answer that it does not like, in silence.
+# AWX accepts a bulk launch unchecked. When it creates the jobs, it silently drops what a template does not ask for, and
+# takes the survey's default instead of an invalid answer.
 
 _TEXTS = ("text", "textarea", "password")
 
@@ -146,7 +146,7 @@ _TEXTS = ("text", "textarea", "password")
 def launch_jobs(
     groups: Iterable[Mapping[str, t.Any]], template: Mapping[str, t.Any], answers: Mapping[str, t.Any]
 ) -> list[dict[str, t.Any]]:
-    """The jobs of a bulk launch: one for each entry of `groups`, over its hosts."""
+    """Build the jobs of a bulk launch: one for each entry of `groups`, over its hosts."""
     patterns = [",".join(group["hosts"]) for group in groups]
     return [
         {
@@ -162,7 +162,7 @@ def launch_jobs(
 def launch_problems(
     jobs: Iterable[Mapping[str, t.Any]], template: Mapping[str, t.Any], survey: Mapping[str, t.Any]
 ) -> list[str]:
-    """What AWX would leave out or replace, each once."""
+    """List what AWX would leave out or replace, each once."""
     name = template.get("name")
     found: dict[str, None] = {}
     if not template.get("ask_limit_on_launch"):
@@ -204,7 +204,7 @@ def _wrong(answer: t.Any, question: Mapping[str, t.Any]) -> str | None:
         return _out_of_range(len(answer), f"{answer!r}", question, "characters")
     if kind in ("integer", "float"):
         numbers = (int,) if kind == "integer" else (int, float)
-        # true is no number, although Python says so.
+        # A bool is an int in Python, but no number in a survey.
         if isinstance(answer, bool) or not isinstance(answer, numbers):
             return f"{answer!r} is no number"
         return _out_of_range(answer, f"{answer!r}", question, "")

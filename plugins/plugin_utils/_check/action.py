@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `_check`: look at a host or at a machine, choose the lock hosts to ask, put together the report."""
+"""The action `_check`: inspect a host or another machine, choose the lock hosts to ask, compile the report."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ OPTIONS = check_options()
 TAKES_PYTHON = "as that takes Python, which a Windows host does not run"
 ON_LINUX = "Check a Linux VM of the same delivery group"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")
-# What the task that looks at a host has registered.
+# Registered by the task that inspects a host.
 RESULT = "__check_host"
-# What clusters told about nodes.
+# Registered by the task that asks clusters about nodes.
 NODES = "__check_nodes"
 VARIABLES = (
     "maintenance_delivery_group",
@@ -55,7 +55,7 @@ VARIABLES = (
     "maintenance_status",
     *vms.IDENTITY_VARIABLES,
 )
-# The playbook that brings the policy along, for who has none of his own.
+# The playbook with the default policy, for users who set none.
 RUN = Path(__file__).resolve().parents[3] / "playbooks" / "drain_then_approve.yml"
 
 
@@ -74,14 +74,14 @@ class CheckAction(ansible.DoesOneOf, MachineAction):
             "knows_journal": False,
             "watcher": {},
             "status": None,
-            # None where the facts were not asked for.
+            # None if the facts were not requested.
             "not_seen": None,
         }
         self._check(options, task_vars)
         return {**self.told, "findings": self._without_secrets(task_vars)}
 
     def _without_secrets(self, task_vars: dict[str, t.Any]) -> list[dict[str, str]]:
-        """With -v all that a task returns is shown."""
+        """Return the findings without secrets, as Ansible prints all that a task returns with -v."""
         findings = [finding.as_data() for finding in self.findings]
         if all(finding.verdict == "good" for finding in self.findings):
             return findings
@@ -112,7 +112,7 @@ class CheckAction(ansible.DoesOneOf, MachineAction):
         if found is None:
             self.findings += about_steps
             if not windows.is_windows(self):
-                # Nothing more can be done there.
+                # Without Python and PowerShell nothing more can be checked.
                 return
             self._look_without_python(options, task_vars)
         else:
@@ -144,7 +144,7 @@ class CheckAction(ansible.DoesOneOf, MachineAction):
         return _service.offset_of_host(found["now"], found["asked"], found["answered"])
 
     def _keep(self, found: dict[str, t.Any]) -> None:
-        """What is judged when all hosts are known. Of the journal no more than that: secrets may be in it."""
+        """Keep what is judged once all hosts are known. Few fields of the journal, as it may hold secrets."""
         journal = found["journal"]
         if journal is not None:
             events = [{"id": event.get("id")} for event in journal["events"]]
@@ -240,14 +240,14 @@ class CheckAction(ansible.DoesOneOf, MachineAction):
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])
         hostvars, played = task_vars["hostvars"], {str(host) for host in task_vars["ansible_play_hosts_all"]}
-        # All hosts of the inventory, whatever the pattern of this run: so has it a run.
+        # Like a run, choose from all hosts of the inventory, whatever the pattern of this check.
         inventory = [str(host) for host in hostvars if host != "localhost" or host in played]
         try:
             variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",), texts=lease.SIGNS_OF_WINDOWS)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
-        # Of groups that have no host here nothing is of interest.
+        # Skip groups without a host in this play.
         wanted = {groups[host] for host in played if host in groups}
         lock_hosts = lease.lease_groups(groups, options["lock_hosts"], lease.windows_hosts(variables))
         calls = [
@@ -288,7 +288,7 @@ class CheckAction(ansible.DoesOneOf, MachineAction):
 
     def _hidden(self, task_vars: dict[str, t.Any], hosts: list[str]) -> Hidden:
         hidden, hostvars = Hidden(), task_vars["hostvars"]
-        # What plays and the command line say is here, too.
+        # These include the variables of plays and of the command line.
         hidden.add(task_vars, self._templar.template)
         for host in hosts:
             if host in hostvars:
@@ -306,14 +306,14 @@ def default_policy() -> t.Any:
 
 
 def _others(options: dict[str, t.Any]) -> list[str]:
-    """The machines that were looked at for others."""
+    """List the machines that were checked for other hosts."""
     names = [one.get("__check_machine") for one in options["machines"]]
     names += [(one.get("__check_call") or {}).get("lock_host") for one in options["leases"]]
     return list(dict.fromkeys(str(name) for name in names if name))
 
 
 def _write(path: Path, report: dict[str, t.Any]) -> None:
-    """In one step: somebody may be looking at the old one."""
+    """Replace the file at once, as somebody may be reading the old one."""
     fresh = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

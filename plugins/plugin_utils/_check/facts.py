@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts about the real service, against which assumptions are checked."""
+"""Facts that this collection assumes about the service, to compare with its real answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .service import Answers
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """`fits` is None where it could not be looked at; then the text says why."""
+    """The result for one fact. `fits` is None if it could not be checked; `text` is the reason then."""
 
     text: str
     fits: bool | None
@@ -61,7 +61,7 @@ def events_in(answers: Answers, question: str) -> dict[str, vms.EventData]:
 
 
 def _lasting(answers: Answers) -> dict[str, vms.EventData]:
-    """Those that were there all the time that was asked, in the same state."""
+    """Return the events that the first and the last answer hold with the same status."""
     first, last = events_in(answers, service.events(service.NEWEST)), events_in(answers, "again")
     return {
         name: event
@@ -73,7 +73,7 @@ def _lasting(answers: Answers) -> dict[str, vms.EventData]:
 def _field(
     name: str, expected: str, fits: Callable[[t.Any], bool], grade: str = "D", status: str = "", said: str = ""
 ) -> Fact:
-    """A fact about a field of every event, or of those of a status."""
+    """Build a fact about a field of all events, or of those with a status."""
 
     def see(answers: Answers) -> Seen:
         found = [
@@ -137,7 +137,7 @@ def _hidden(kind: str, since: str) -> Fact:
 
 
 def _in_preview(field: str, expected: str, fits: Callable[[t.Any, t.Any], bool], status: str = "") -> Fact:
-    """A fact that compares a field in the first version with the newest."""
+    """Build a fact that compares a field in the first version with the newest."""
 
     def see(answers: Answers) -> Seen:
         old = events_in(answers, service.events(service.PREVIEW))
@@ -197,7 +197,7 @@ EVENT_FACTS: tuple[Fact, ...] = (
 )
 
 
-# By their documentation.
+# Versions of the instance metadata that Microsoft documents.
 _DOCUMENTED = """
 2017-03-01 2017-04-02 2017-08-01 2017-10-01 2017-12-01 2018-02-01 2018-04-02 2018-10-01 2019-02-01 2019-03-11 2019-04-30
 2019-06-01 2019-06-04 2019-08-01 2019-08-15 2019-11-01 2020-06-01 2020-07-15 2020-09-01 2020-10-01 2020-12-01 2021-01-01
@@ -275,7 +275,7 @@ def _instance_since(field: str, since: str, fits: Callable[[t.Any], bool] = _is_
 
 
 def _shown(value: t.Any) -> str:
-    # Who the VM is, is nobody's business who reads a bug report.
+    # The report may be attached to a bug report: do not identify the VM.
     return "an empty text" if value == "" else "a text" if isinstance(value, str) else "a list"
 
 
@@ -363,8 +363,8 @@ INSTANCE_FACTS: tuple[Fact, ...] = (
 )
 
 
-# The grades: [D] documented by Microsoft, [O] observed, [I] inferred and not verified on a real VM. Besides
-# documents.py, only this file knows Azure's field names, as the facts are about how they are written.
+# Grades: [D] documented by Microsoft, [O] observed, [I] inferred and not verified on a real VM. Azure's field names
+# occur only here and in documents.py, as these facts are about their spelling.
 
 TELL = (
     "The simulator of this collection, and what is built upon it, may be wrong about it: tell its maintainers, with the"
@@ -373,7 +373,7 @@ TELL = (
 
 
 def _status(point: str, grade: str, question: str, wanted: int, says: str = "") -> Fact:
-    """A fact that an answer has this status, and a text in it."""
+    """Build a fact: an answer has this status, and a text in its body."""
 
     def see(answers: Answers) -> Seen:
         heard = answers[question]
@@ -443,7 +443,7 @@ SERVICE_FACTS: tuple[Fact, ...] = (
 )
 ALL_FACTS = (*SERVICE_FACTS, *EVENT_FACTS, *INSTANCE_FACTS)
 
-# What GETs, two of them a second and within a minute, can't show.
+# Facts that GET requests, two a second for a minute, can't show.
 NEVER_LOOKED_AT: tuple[tuple[str, str], ...] = (
     (
         "an approval (POST): its answers, that it counts for all VMs of the event and can't be undone",
@@ -487,7 +487,7 @@ def _point(fact: Fact) -> str:
 
 
 def judged(answers: Answers) -> tuple[list[Finding], list[dict[str, str]]]:
-    """The table for one VM, and the facts that could not be looked at, with the reason."""
+    """Return the findings for one VM, and the facts that could not be checked, with the reason."""
     findings: list[Finding] = []
     not_seen: list[dict[str, str]] = []
     for fact in ALL_FACTS:
@@ -503,7 +503,7 @@ def judged(answers: Answers) -> tuple[list[Finding], list[dict[str, str]]]:
 
 
 def facts_without(reason: str) -> list[dict[str, str]]:
-    """All facts that could have been looked at, and why none was."""
+    """Return all facts that can be checked, with the reason why none was."""
     return [{"fact": _point(fact), "why": reason} for fact in ALL_FACTS]
 
 

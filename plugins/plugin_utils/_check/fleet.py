@@ -25,16 +25,16 @@ from .rehearsal import RehearsalSettings, rehearse
 from .report import Finding
 from .service import ASK_IT, not_asked
 
-# After so long without a new status, a watcher is silent: as the event source has it.
+# Seconds without a new status after which a watcher counts as silent, as in the event source.
 SILENT_AFTER = 90
-# As the step kubernetes writes it.
+# Written by the step kubernetes.
 ANNOTATION = "maintenance.azure/drained"
 FINISH_IT = "run maintenance.azure.drain_then_approve, which returns it to service when its event is over"
 FINISH = FINISH_IT[0].upper() + FINISH_IT[1:]
 
 
 def about_journal(journal: Mapping[str, t.Any] | None, problem: str, watcher: Mapping[str, t.Any]) -> Finding:
-    """`watcher`: what one left on the host, as for about_watcher."""
+    """Judge the journal of a host. `watcher` is what a watcher left there, as for about_watcher."""
     point = "journal"
     if problem:
         return report.bad("state", point, problem, "Until then nobody drains this host or returns it to service")
@@ -59,7 +59,7 @@ def about_journal(journal: Mapping[str, t.Any] | None, problem: str, watcher: Ma
 def about_records(
     machine: str, records: Sequence[Mapping[str, t.Any]], drained: Iterable[str], known: Iterable[str]
 ) -> Finding:
-    """`drained`: hosts with a journal. `known`: hosts of the inventory."""
+    """Judge the records on a machine. `drained` are hosts with a journal, `known` those of the inventory."""
     point = f"records on {machine}"
     drained, known = set(drained), set(known)
     unreadable = [str(record["problem"]) for record in records if record["problem"]]
@@ -88,7 +88,7 @@ def about_records(
 
 
 def about_node(host: str, answer: Mapping[str, t.Any], has_journal: bool) -> Finding:
-    """The answer of a cluster about a node that is drained for this host. Its annotation is the record of that."""
+    """Judge a cluster's answer about a node that steps of this host drain. Its annotation is the record of a drain."""
     name = str(answer["__check_node"]["node"])
     point = f"annotation of node {name}"
     resources = answer.get("resources")
@@ -151,7 +151,7 @@ Variables: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 
 
 def about_groups(variables: Variables) -> list[Finding]:
-    """`variables`: of all hosts, with `maintenance_status` of those that were read."""
+    """Compare the hosts of each delivery group. `variables` has all hosts, with `maintenance_status` where read."""
     grouping = groups.group_hosts([_place(host, own) for host, own in variables.items()])
     found = [
         _about_group(group.name, group.hosts, variables) for group in grouping.groups if group.name != groups.THE_REST
@@ -214,7 +214,7 @@ LeaseAnswer: t.TypeAlias = Mapping[str, t.Any]
 
 
 def about_leases(results: Sequence[LeaseAnswer]) -> list[Finding]:
-    """`results`: of the module lease with `do: read` in a loop over {group, lock host}."""
+    """Judge the lease of each group. `results` are those of reading it in a loop over {group, lock_host}."""
     by_group: dict[str, dict[str, LeaseAnswer]] = {}
     for result in results:
         call = result["__check_call"]
@@ -305,7 +305,7 @@ def _about_rule(rules: Sequence[plan.Rule], policy: Sequence[Mapping[str, t.Any]
 
 
 def _representatives(policy: Sequence[Mapping[str, t.Any]], raw: Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
-    """Events that stand for all that this rule could be asked about: on and beside each limit of any rule."""
+    """Yield events that represent every case for this rule: on and beside each limit of any rule."""
     types = _words(raw.get("type")) or [
         *azure.EVENT_TYPES,
         *(word for rule in policy for word in _words(rule.get("type"))),
@@ -314,7 +314,7 @@ def _representatives(policy: Sequence[Mapping[str, t.Any]], raw: Mapping[str, t.
     sources: list[str | None] = [*_words(raw.get("source"))] or ["Platform", "User", None]
     durations = [None, *_beside(policy, _DURATIONS)]
     dues = [None, *_beside(policy, _DUES)]
-    # No more is said than the rule asks for: a rule before it that asks for less matches that too.
+    # Only what the rule asks for, so that an earlier rule that asks for less matches, too.
     description = str(raw.get("description") or "")
     for kind, source, duration, due in itertools.product(types, sources, durations, dues):
         event = {"type": kind, "source": source, "duration_seconds": duration, "seconds_left": due}
@@ -333,7 +333,7 @@ def _words(value: t.Any) -> list[str]:
 
 
 Data: t.TypeAlias = Mapping[str, t.Any]
-# A reading of an earlier day tells nothing about today's document.
+# A reading from an earlier day is no evidence of today's document.
 _UNREAD: Data = {"maintenance_status": None}
 NOBODY_ASKED = "there is no host whose service answered and where Python runs"
 
@@ -363,10 +363,10 @@ def check_all(
     not_before: str,
     names: Callable[[], vms.InventoryNames] | None = None,
 ) -> Checked:
-    """What was seen on all hosts, and what it means.
+    """Return the findings for all hosts and for the fleet.
 
-    `seen`: results of _check for hosts. `nodes`: what clusters answered about nodes of these hosts. `variables`: of
-    the same hosts. `known`: all hosts of the inventory, `names` the same by their VMs.
+    `seen`: results of _check for hosts. `nodes`: answers of clusters about nodes of these hosts. `variables`: of the
+    same hosts. `known`: all hosts of the inventory; `names`: the same hosts by their VMs.
     """
     by_host = {host: _of_host(host, result, nodes.get(host)) for host, result in seen.items()}
     drained = [host for host, result in seen.items() if result and result.get("journal")]
@@ -397,7 +397,7 @@ def check_all(
 
 
 def _reason(result: Data | None) -> str:
-    """Why a host could not be looked at, or nothing."""
+    """Return the reason why a host could not be checked, or an empty text."""
     if result is None:
         return "it was not looked at"
     if result.get("unreachable") or "findings" not in result:
@@ -440,7 +440,7 @@ def _of_machine(result: Data, drained: Sequence[str], known: Sequence[str]) -> l
 
 
 def _not_looked_at(seen: Mapping[str, Data | None]) -> list[dict[str, str]]:
-    """What could be seen on no host, and what is never looked at. Hosts whose facts were not asked for say nothing."""
+    """Return the facts that no host could show, and those never checked. Skip hosts whose facts were not requested."""
     asked = [result["not_seen"] for result in seen.values() if result and result.get("not_seen") is not None]
     reasons = {str(one["fact"]): str(one["why"]) for not_seen in asked for one in not_seen}
     nowhere = set(reasons).intersection(*({str(one["fact"]) for one in not_seen} for not_seen in asked))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The look at one machine."""
+"""Inspection of one machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .report import Way
 
 
 def _by_name(shape: _answers.Shape) -> _answers.Shape:
-    """A mapping of any names to values of one shape."""
+    """Return the shape of a mapping of any names to values of one shape."""
     return lambda value: {_answers.message(name): shape(one) for name, one in _answers.mapping(value).items()}
 
 
-# The shape of the whole answer about a journal, of which only the journal itself is taken.
+# Wrapped, as there is only a shape for a whole answer about a journal.
 def _journal(value: object) -> object:
     whole = {"changed": False, "journal": value, "boot_id": None, "now": ""}
     return _answers.JOURNAL(whole)["journal"]
@@ -108,11 +108,11 @@ HERE = "--maintenance.azure is here--"
 
 
 class NoWay(Exception):
-    """The machine is reached, but no command can be run there. Says why."""
+    """Raised, with the reason, where a machine is reached but no command can be run there."""
 
 
 class MachineAction(service.ServiceAction):
-    """Base of the actions that look at a machine. It changes nothing there, so that check mode makes no difference."""
+    """Base of the actions that inspect a machine. They change nothing there, so check mode makes no difference."""
 
     _supports_check_mode = True
     _requires_connection = True
@@ -124,10 +124,10 @@ class MachineAction(service.ServiceAction):
         return super()._execute_module(*arguments, **more)
 
     def look(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> tuple[Way, dict[str, t.Any] | None]:
-        """The way to the machine, and what was found there; None where our code can't run. Raises NoWay."""
+        """Return the way to the machine and what was found there, None where our code can't run. Raises NoWay."""
         connection.notice_silence(self._connection)
         shell = str(self._connection._shell.SHELL_FAMILY)
-        # The first call makes the connection; how long the next takes is what a run has to do with.
+        # The first call connects; the duration of the second is typical of the calls of a run.
         self._said("echo", task_vars)
         begun = time.monotonic()
         said = self._said(f"echo '{HERE}'" if shell == "sh" else "echo", task_vars)
@@ -157,7 +157,7 @@ class MachineAction(service.ServiceAction):
         except AnsibleConnectionFailure:
             raise
         except AnsibleError as error:
-            # Such as a password for become that is missing.
+            # Such as a missing become password.
             raise NoWay(str(error)) from None
 
     def _become(self) -> str:

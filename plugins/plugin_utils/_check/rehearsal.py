@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rehearsal of a run: what the rules would say."""
+"""Rehearsal of a run: the decisions of the rules on a Reboot of every host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import report
 from .report import Finding
 
 NOTICE = 900
-# Doubts that a host is the VM that it says it is, whatever the others say.
+# Doubts about the identity of one host that do not depend on other hosts.
 _ABOUT_ONE_HOST = ("contradicted", "unconfirmed")
 _ACTIONS = {
     "drain": "it would be drained first",
@@ -26,7 +26,7 @@ _ACTIONS = {
 
 
 def reboot_of(host: str, vm_name: str, not_before: str) -> dict[str, t.Any]:
-    """An event as `maintenance_status` has it, as Azure would make it for this host alone."""
+    """Build an event in the form of `maintenance_status`, as Azure would schedule it for this host alone."""
     return {
         "id": f"rehearsal-{host}",
         "type": "Reboot",
@@ -56,9 +56,9 @@ def rehearse(
     out: Collection[str] = (),
     names: Callable[[], vms.InventoryNames] | None = None,
 ) -> tuple[dict[str, Finding], list[Finding]]:
-    """Findings for each host and for the fleet. `out`: hosts that can't be counted on now.
+    """Return findings for each host and for the fleet.
 
-    `names`: the whole inventory by its VMs.
+    `out`: hosts that can't be counted on now. `names`: the whole inventory by its VMs.
     """
     told = {host: _with_reboot(host, variables.get(host) or {}, not_before) for host in hosts}
     try:
@@ -84,7 +84,7 @@ def rehearse(
             "plan", "who is which VM", doubt["why"], "Set maintenance_vm_name where it is missing, or correct it"
         )
         for doubt in plan["not_believed"]
-        # The others follow from these, and are about events that there are not.
+        # The other doubts follow from these, and are about events made up here.
         if doubt["wrong"] and doubt["kind"] not in _ABOUT_ONE_HOST
     ]
     seen = "nothing would be drained or approved, as the inventory does not confirm which VM it says that it is"

@@ -15,27 +15,27 @@ from ansible.errors import AnsibleError
 
 from .._common.text import natural, printable
 
-# A name that sounds like a secret. Headers and bodies of webhooks often hold one.
+# Names that suggest a secret. Headers and bodies of webhooks often hold one.
 _SECRET_NAMES = re.compile(
     r"pass(word|wd|phrase)?$|_pass|passw|secret|token|credential|^vault_|_pw$|(api|access|private|shared|account|sas)_?key"
     r"|authorization|cookie|connection_string|^headers$|^body$",
     re.IGNORECASE,
 )
-# What a check looks at begins so.
+# Prefixes of the variables that a check reads.
 _OURS = ("ansible_", "check_", "drain_", "maintenance_", "restore_", "watch_")
-# All variables, of all hosts: what is taken from them is named beside them.
+# They hold the variables of all hosts; a template names the ones that it takes from them.
 OF_EVERYBODY = ("groups", "hostvars", "vars")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _USER_INFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _SIGNATURE = re.compile(r"(?i)\b(sig|token|code|key|password|secret)=[^\s&\"']+")
 HIDDEN = "(hidden)"
-# Shorter than that, hiding a value would tear up other words.
+# Hiding a shorter value would tear up other words.
 SHORTEST = 4
 
 
 class Scrubber:
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        # The longest first: one may hold another.
+        # Longest first, as one may contain another.
         written = {form for text in texts for form in _as_it_is_told(text)}
         self.texts = sorted((form for form in written if len(form) >= SHORTEST), key=len, reverse=True)
 
@@ -46,7 +46,7 @@ class Scrubber:
 
 
 def _as_it_is_told(text: str) -> Iterator[str]:
-    """As a whole and line by line, each as a person, Python or JSON writes it."""
+    """Yield the text as a whole and line by line, each plain and as Python and JSON quote it."""
     for part in {text, text.strip(), *(line.strip() for line in text.splitlines())}:
         yield part.strip()
         yield repr(part)[1:-1].strip()
@@ -56,7 +56,7 @@ def _as_it_is_told(text: str) -> Iterator[str]:
 def secret_leaves(
     value: t.Any, is_secret: bool = False, is_always: Callable[[t.Any], bool] = lambda _leaf: False
 ) -> Iterator[t.Any]:
-    """All that stands below names that sound like a secret, as it is written; and what `is_always` says is one."""
+    """Yield the unresolved values below names that suggest a secret, and those for which `is_always` is true."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from secret_leaves(inner, is_secret or bool(_SECRET_NAMES.search(str(name))), is_always)
@@ -68,7 +68,7 @@ def secret_leaves(
 
 
 def used_names(variables: Mapping[str, t.Any]) -> set[str]:
-    """The variables that a check works out: those that it knows, and what their templates name, and so on."""
+    """Return the variables that a check resolves: its own, and recursively those that their templates name."""
     found: set[str] = set()
     to_do = [name for name in variables if str(name).startswith(_OURS)]
     while to_do:
@@ -97,9 +97,9 @@ def is_template(value: t.Any) -> bool:
 
 
 AREAS = ("way", "service", "state", "plan", "facts")
-# From harmless to not.
+# From harmless to serious.
 VERDICTS = ("good", "doubtful", "bad")
-# With more hosts than that only what is not good is said of each.
+# With more hosts, only their findings that are not good are listed.
 MOST_HOSTS_IN_FULL = 20
 LONGEST_TEXT = 500
 _READY = {"good": "The fleet is ready", "doubtful": "The fleet is ready, with doubts", "bad": "The fleet is not ready"}
@@ -107,14 +107,14 @@ _READY = {"good": "The fleet is ready", "doubtful": "The fleet is ready, with do
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One point: what was seen, and what to do about it where it is not good."""
+    """One point of the check: what was seen, and what to do about it unless it is good."""
 
     area: str
     point: str
     verdict: str
     seen: str
     do: str = ""
-    # For a fact of the service: what is documented.
+    # The documented value, for a fact about the service.
     expected: str = ""
 
     def as_data(self) -> dict[str, str]:
@@ -148,7 +148,7 @@ def make_check_report(
     not_looked_at: Sequence[Mapping[str, str]],
     scrubber: Scrubber,
 ) -> dict[str, t.Any]:
-    """What `check_report` holds: fit for a bug report, so that no secret is in it."""
+    """Build the content of `check_report`. It is meant for bug reports, so it holds no secret."""
     everything = [*fleet, *(finding for findings in by_host.values() for finding in findings)]
     by_host = {host: _in_order(by_host[host]) for host in sorted(by_host, key=natural)}
     report = {
@@ -176,7 +176,7 @@ def _clean(value: t.Any, scrubber: Scrubber) -> t.Any:
 
 
 def lines_of(report: Mapping[str, t.Any]) -> list[str]:
-    """One line a point, the fleet last, as the end of a run is what a person sees first."""
+    """Return one line for each point, the fleet last, as people see the end of the output first."""
     hosts = report["hosts"]
     in_full = len(hosts) <= MOST_HOSTS_IN_FULL
     lines = []
@@ -215,21 +215,20 @@ except ImportError:
 
 
 class Hidden:
-    """Collects it, from one host after the other."""
+    """Collector of secrets, from one host after the other."""
 
     def __init__(self) -> None:
         self.texts: set[str] = set()
-        # Hosts share what a group has, and to decrypt takes its time.
+        # Hosts share the values of a group, and decryption is slow.
         self._decrypted: dict[str, str] = {}
 
     def scrubber(self) -> Scrubber:
         return Scrubber(self.texts)
 
     def add(self, variables: Mapping[str, t.Any], resolve: Callable[[t.Any], t.Any]) -> None:
-        """`variables` as they are written; `resolve` works a template out, and may raise AnsibleError.
+        """Add the secrets of one host. `variables` are unresolved; `resolve` may raise AnsibleError.
 
-        Of templates only those are worked out that the check needs anyway: to work one out may ask a vault, or
-        even make a password.
+        Only templates that the check needs anyway are resolved, as that may ask a vault or even create a password.
         """
         used: set[str] | None = None
         for name, value in variables.items():
@@ -252,7 +251,7 @@ class Hidden:
             try:
                 self._decrypted[secret] = str(leaf)
             except AnsibleError:
-                # Who can't decrypt it can't tell it.
+                # What can't be decrypted can't be disclosed either.
                 self._decrypted[secret] = ""
         return self._decrypted[secret]
 
@@ -268,26 +267,26 @@ def _resolved(leaf: t.Any, resolve: Callable[[t.Any], t.Any]) -> t.Any:
         return None
 
 
-# A run goes to each host some ten times.
+# In seconds: a run calls each host some ten times.
 SLOW_CALL = 2.0
 OLDEST_PYTHON = (3, 6)
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """What was seen on the way to a machine."""
+    """The connection to a machine, as a check found it."""
 
     connection: str
     # The family of its shell: sh, powershell, cmd.
     shell: str
-    # How long one small command takes.
+    # The duration of one small command.
     seconds: float
-    # The version of Python that ran our code there; None where none did, and then why.
+    # The version of the Python that ran our code there. None if none did; `problem` is the reason then.
     python: str | None = None
     problem: str = ""
-    # Whether it took a module, with files that are copied, as one command did not work.
+    # True if one command did not work, so that a module was copied there.
     by_module: bool = False
-    # Such as "sudo to root"; nothing where no become is set.
+    # Such as "sudo to root"; empty without become.
     become: str = ""
     user: str = ""
 

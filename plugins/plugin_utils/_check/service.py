@@ -20,10 +20,10 @@ from .report import Finding
 
 NEWEST = imds.API_VERSIONS[-1]
 PREVIEW = imds.API_VERSIONS[0]
-# The first that asks for the header. Clouds that lack newer ones have it.
+# The first version that requires the header. Clouds that lack newer ones have it.
 FIRST_GENERAL = imds.API_VERSIONS[1]
 INSTANCE_VERSION = "2019-06-01"
-# Where a field of the compute part was added, so that the answer before and from there on can be compared.
+# Versions that added fields to the compute part, to compare the answers before and from there on.
 COMPUTE_VERSIONS = (
     "2017-04-02",
     "2017-08-01",
@@ -55,7 +55,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class Heard:
-    """One answer. `status` is None where none came; then `problem` says why."""
+    """One answer. `status` is None if none came; `problem` is the reason then."""
 
     status: int | None = None
     body: str = ""
@@ -81,7 +81,7 @@ NOT_HEARD = Heard(problem="not asked")
 
 
 class Answers:
-    """By the name of the question."""
+    """Answers by the names of their questions."""
 
     def __init__(self, heard: Mapping[str, Mapping[str, t.Any]]) -> None:
         self.heard = {name: Heard(**told) for name, told in heard.items()}
@@ -90,7 +90,7 @@ class Answers:
         return self.heard.get(name, NOT_HEARD)
 
     def document(self, name: str) -> dict[str, t.Any] | None:
-        """What a good answer holds, where it is an object."""
+        """Return the object in an answer with status 200, or None."""
         heard = self[name]
         data = heard.data if heard.status == 200 else None
         return data if isinstance(data, dict) else None
@@ -109,7 +109,7 @@ def _events_target(version: str) -> str:
 
 
 def service_questions() -> list[Question]:
-    """Whether it is the service, and which api-versions it has. The newest first."""
+    """Return the requests that show the api-versions, newest first, and reveal a stand-in for the service."""
     return [
         *(Question(events(version), _events_target(version)) for version in reversed(imds.API_VERSIONS)),
         Question("no header", _events_target(FIRST_GENERAL), {}),
@@ -119,7 +119,7 @@ def service_questions() -> list[Question]:
 
 
 def fact_questions() -> list[Question]:
-    """What else the facts need. First the newest document again: what is in both was there in between."""
+    """Return the other requests for the facts. The first repeats the newest document, to find events in both."""
     instance = "/metadata/instance"
     leaf = f"{instance}/compute/name?api-version={INSTANCE_VERSION}"
     return [
@@ -144,9 +144,9 @@ def fact_questions() -> list[Question]:
     ]
 
 
-# Longer than that, and it was being switched on, or something is wrong with it.
+# A slower service was being switched on, or has a problem.
 SLOW_READING = 5.0
-# As the run has it: a host whose clock differs by more is told.
+# As in a run, which names a host whose clock differs by more.
 MOST_SECONDS_APART = 10.0
 NOT_ASKED = (
     "not asked, as the first request switches Scheduled Events on for all VMs of a group: from then on a restart in the"
@@ -220,7 +220,7 @@ def about_name(host: str, variables: Mapping[str, t.Any], this_host: Mapping[str
 
 
 def about_place(variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] | None) -> list[Finding]:
-    """Resource group and domain, as the VM tells them, against what the inventory says."""
+    """Compare the resource group and domain of the VM by its service with those of the inventory."""
     place = this_host or {}
     group = place.get("resource_group")
     seen = f"{group} in {place.get('location') or 'no location'}"
@@ -248,26 +248,26 @@ def about_place(variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] |
 
 
 class Offset(t.NamedTuple):
-    """How far a clock is ahead, at least and at most, as asking takes time."""
+    """Seconds by which a clock is ahead, at least and at most, as a request takes time."""
 
     least: float
     most: float
 
     @property
     def certain(self) -> float:
-        """What is certain of it: 0 where it may be right."""
+        """The part that is certain: 0 if the clock may be right."""
         if self.least > 0:
             return self.least
         return self.most if self.most < 0 else 0.0
 
 
 def offset_of_host(now: float, asked: float, answered: float) -> Offset:
-    """`now` by the clock of the host, the others by that of the controller."""
+    """Return the offset of a host: `now` is by its clock, the other times are by that of the controller."""
     return Offset(now - answered, now - asked)
 
 
 def offset_of_service(answers: Answers, host: Offset) -> Offset | None:
-    """Against the controller. None where the service does not tell its time; it tells whole seconds."""
+    """Return the offset from the controller, or None without a date in an answer. Dates have whole seconds."""
     for heard in answers.heard.values():
         told = text.seconds_of(heard.headers.get("date"))
         if heard.status is not None and told is not None:
@@ -283,7 +283,7 @@ def about_clock_of_service(offset: Offset | None) -> Finding:
     point = "the clock of the service"
     if offset is None:
         return report.good("service", point, "it does not tell its time")
-    # Deadlines come from the service, and are counted by the controller.
+    # The service sets the deadlines, and the controller counts them down.
     return _about_clock(point, offset, "bad")
 
 

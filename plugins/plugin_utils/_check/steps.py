@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings about drain steps, and what they need on hosts and on the controller."""
+"""Findings about drain steps, and about their needs on hosts and on the controller."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from . import report
 from .rehearsal import reboot_of
 from .report import Finding
 
-# As a shell has it; there is no shell here.
+# An assignment as in a shell; steps run without one.
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
 
 
@@ -39,13 +39,13 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
 class Need:
     # Such as "step 2 (services)".
     step: str
-    # The inventory host where it has to be; nothing for the host itself.
+    # The inventory host that must have it; empty for the host itself.
     machine: str
     kind: str
     name: str
-    # For a path: what it has to be.
+    # The required type of a path.
     wanted: str = ""
-    # Whether what is done there is recorded in a file of that machine.
+    # True if a file on that machine records what is done there.
     is_recorded: bool = True
 
     def as_data(self) -> dict[str, t.Any]:
@@ -64,15 +64,15 @@ def needs_of(steps: Sequence[Step], own_kinds: Iterable[str], here: str) -> list
 
 def _of_step(called: str, step: Step, here: str) -> t.Iterator[Need]:
     kind, own = t.cast("tuple[type[Kind], Arguments]", kind_of(step.kind, step.arguments))
-    # What tasks do is recorded elsewhere.
     machine = str(own["host"]) if kind.by_tasks and kind.has_host else place_of(step.kind, step.arguments, here) or ""
     for what, name, wanted in kind.needs(own):
         found = first_word(name) if what == COMMAND else str(name)
+        # Tasks record their work elsewhere.
         yield Need(called, machine, what, found, wanted, is_recorded=not kind.by_tasks)
 
 
 def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, t.Any]]:
-    """The nodes of clusters that steps drain: whoever has one is recorded in an annotation of it."""
+    """Return the cluster nodes that steps drain. An annotation of a node records its owner."""
     own = set(own_kinds)
     return [
         {
@@ -85,13 +85,13 @@ def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, 
 
 
 def first_word(command: t.Any) -> str:
-    """The program. What it is given may be secret, and is nobody's business here."""
+    """Return the program of a command, without its arguments, which may be secret."""
     words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     return _ASSIGNMENT.sub(r"\1...", words[0]) if words else ""
 
 
 def request_for(needs: Iterable[Mapping[str, t.Any]]) -> dict[str, list[str]]:
-    """What the host half is asked to look for."""
+    """Build the request to the host half for what steps need."""
     by_kind: dict[str, dict[str, None]] = {UNIT: {}, PATH: {}, COMMAND: {}, MACHINE: {}}
     for need in needs:
         by_kind[need["kind"]][need["name"]] = None
@@ -131,7 +131,7 @@ def _about_need(need: Mapping[str, t.Any], look: Mapping[str, t.Any], where: str
 
 
 def about_modules(missing: Sequence[str], unknown: Sequence[str]) -> Finding:
-    """`missing`: modules and roles that are not on the controller. `unknown`: files that could not be looked into."""
+    """Judge the collections of steps. `missing` are modules and roles; `unknown` are files that could not be read."""
     point = "collections of the steps"
     if not missing and unknown:
         do = "See that these files are there on the controller when the steps run, and what they use"
@@ -150,7 +150,7 @@ _INCLUDED = re.compile(r"(ansible\.(builtin|legacy)\.)?(include|import)_(?P<what
 
 
 class Used(t.NamedTuple):
-    """Modules and roles by their full names, as YAML has them; files as they are written, templates and all."""
+    """Modules and roles by their full names, and files as written in YAML, where they may be templates."""
 
     modules: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
@@ -174,7 +174,7 @@ def _by_key(key: str, value: t.Any) -> Used:
     if included := _INCLUDED.fullmatch(key):
         if included["what"] == "tasks":
             name = value.get("file") if isinstance(value, Mapping) else value
-            # As it is: since ansible-core 2.19 a text remembers whether it may be a template.
+            # No copy: since ansible-core 2.19 the object carries the mark that it may be a template.
             return Used(files=frozenset([name] if isinstance(name, str) else []))
         name = value.get("name") if isinstance(value, Mapping) else value
         return Used(roles=_full_names(name))
@@ -190,7 +190,7 @@ def _full_names(name: t.Any) -> frozenset[str]:
 
 @dataclasses.dataclass
 class Looked:
-    """`missing`: modules and roles that are not there. `unknown`: what could not be looked into, in words."""
+    """Missing modules and roles, and descriptions of the files that could not be found."""
 
     missing: set[str] = dataclasses.field(default_factory=set)
     unknown: list[str] = dataclasses.field(default_factory=list)
@@ -199,9 +199,10 @@ class Looked:
 def look_into(
     files: Iterable[Path], folders: Iterable[Path], load: Callable[[str], t.Any], resolve: Callable[[str], t.Any]
 ) -> Looked:
-    """`folders`: where an included file may be that is not beside the one that includes it. Raises BadSteps.
+    """Find the modules and roles that task files use and the controller lacks. Raises BadSteps.
 
-    `load` reads a file of tasks, `resolve` a name that may be a template; both may raise AnsibleError.
+    `folders` may hold included files that are not beside the file that includes them. `load` reads a file of tasks,
+    `resolve` a name that may be a template; both may raise AnsibleError.
     """
     looked, to_do, seen = Looked(), list(files), set[Path]()
     while to_do:
@@ -228,7 +229,7 @@ def _found(name: str, folders: Iterable[Path], resolve: Callable[[str], t.Any]) 
     try:
         path = Path(str(resolve(name)))
     except AnsibleError:
-        # Such as the item of a loop.
+        # Such as a name with the item of a loop.
         return None
     return next((folder / path for folder in folders if (folder / path).is_file()), None)
 
@@ -245,7 +246,7 @@ def _has_collection(role: str) -> bool:
         return False
 
 
-# Since ansible-core 2.19 that is said of a file where it is read.
+# Since ansible-core 2.19 a file is marked as trusted when it is read.
 _MAY_BE_TEMPLATES: dict[str, t.Any] = (
     {"trusted_as_template": True}
     if "trusted_as_template" in inspect.signature(DataLoader.load_from_file).parameters
@@ -257,7 +258,7 @@ DOCS = "docs/drain-steps.md has the kinds and their arguments"
 class StepsSeen(t.NamedTuple):
     findings: list[Finding]
     needs: list[Need]
-    # The nodes of clusters that are drained, where the controller can ask for them.
+    # Cluster nodes that are drained, if the controller can query them.
     nodes: list[dict[str, t.Any]]
 
 
@@ -302,7 +303,7 @@ def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_be
 
 
 def _task_files(folders: validate.Folders, steps: Iterable[Step], health_on_windows: Iterable[Arguments]) -> set[Path]:
-    """The files that do the steps and the checks of health, where the host does not do them by itself."""
+    """Return the task files of the steps and health checks that the host does not do by itself."""
     placed = [folders.health_on_windows(check) for check in health_on_windows]
     for step in steps:
         placed.append(folders.placed_to_drain(step.kind, step.arguments))

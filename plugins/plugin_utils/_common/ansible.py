@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all plugins do with Ansible: failures, data of filters, variables of a task."""
+"""Common code around Ansible: failures, data of filters, variables of a task, trusted text, processes of runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ RunOfAction = Callable[..., dict[str, t.Any]]
 
 
 def in_one_sentence(run: RunOfAction) -> RunOfAction:
-    """For `run` of an action.
+    """Decorate `run` of an action so that its failures are one sentence, without a traceback.
 
-    Before 2.19, ansible-core puts a traceback into every AnsibleActionFail, an empty one where there is none, and tells
-    the user that an exception occurred. Any other exception is none that was foreseen and keeps its traceback.
+    Before 2.19, ansible-core adds a traceback, even an empty one, to every AnsibleActionFail and reports an exception
+    to the user. Other exceptions are unexpected and keep their traceback.
     """
 
     @functools.wraps(run)
@@ -63,7 +63,7 @@ class DoesOneOf(ActionBase):
             self._task.args = {option: value for option, value in given.items() if option != "do"}
             return t.cast("dict[str, t.Any]", wrap_var(getattr(self, f"do_{options['do']}")(task_vars or {})))
         finally:
-            # A task that is tried again has to find them.
+            # A retry of the task needs them.
             self._task.args = given
 
 
@@ -71,7 +71,7 @@ def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]
     @functools.wraps(function)
     def filtered(*arguments: t.Any, **options: t.Any) -> t.Any:
         try:
-            # Azure's words may be in it. Before ansible-core 2.19 it has to be said that they are no templates.
+            # It may hold text from Azure, which ansible-core before 2.19 resolves unless marked as unsafe.
             return wrap_var(function(*map(plain, arguments), **{name: plain(value) for name, value in options.items()}))
         except (ValueError, KeyError, TypeError) as error:
             raise AnsibleFilterError(f"maintenance.azure.{name}: {error}") from None
@@ -80,29 +80,28 @@ def as_filter(name: str, function: Callable[..., t.Any]) -> Callable[..., t.Any]
 
 
 def plain(value: t.Any) -> t.Any:
-    """Without the containers of ansible-core 2.19 and newer, which can't be copied."""
+    """Replace the containers of ansible-core 2.19 and newer, which can't be copied."""
     if isinstance(value, HostVars):
-        # Who takes it takes from it what is needed; it is costly.
+        # Costly to expand: the callers take what they need.
         return value
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, datetime.datetime):
-        # What AWX hands on from job to job is marked as unsafe, and then ansible-core 2.19 makes times of our texts.
+        # AWX marks what it passes between jobs as unsafe, and ansible-core 2.19 then turns our texts into times.
         return iso_time(value.timestamp())
     return value
 
 
-# Each task of each host is a process of its own, in which every template among the task's arguments is compiled anew:
-# for a task that does little else, that is most of what it costs. So the actions of a run take what they always
-# need.
+# Each task of each host is a process that compiles every template among its arguments anew, which is most of the cost
+# of a small task. So the actions of a run read the variables that they always need by themselves.
 
-# What a task registers for a host that is not its business. As a condition of the task, that would be a template, too.
+# The result of a task for a host that it skips. A condition of the task would be one more template.
 NOT_ORDERED: dict[str, t.Any] = {"changed": False, "skipped": True, "skip_reason": "The order does not name this host"}
 
 
-# A variable of the tasks of a run: they follow the order in its store, and not the variables of the role.
+# Set by the tasks of a run: they follow the order in its store, not the variables of the role.
 ORDERED = "__maintenance_ordered"
 
 
@@ -113,23 +112,23 @@ class OwnVariables:
         self.host = str(task_vars["inventory_hostname"])
 
     def setting(self, name: str, default: t.Any = None) -> t.Any:
-        """What the user has set, resolved; the default where it is not set, or set to nothing."""
+        """Return a variable, resolved, or the default if it is unset or null."""
         value = self.task_vars.get(name)
         if value is not None and not isinstance(value, (bool, int, float)):
             value = plain(self.action._templar.template(value))
         return default if value is None else value
 
     def registered(self, name: str) -> t.Any:
-        """What a task has registered. It is no template, whatever it holds."""
+        """Return what a task has registered, never resolved as a template."""
         return self.task_vars.get(name)
 
     def settings(self, names: t.Mapping[str, str]) -> dict[str, t.Any]:
-        """Option -> the value of the variable that is named for it, of those that are set."""
+        """Map options to the values of the variables named for them, as far as these are set."""
         found = {option: self.setting(variable) for option, variable in names.items()}
         return {option: value for option, value in found.items() if value is not None}
 
     def listed(self, path: str) -> bool:
-        """Whether this host is in a list of hosts: `ansible_play_batch`, or `__check.hosts` of what was registered."""
+        """Return True if this host is in a list such as `ansible_play_batch` or the registered `__check.hosts`."""
         name, _dot, key = path.partition(".")
         found = self.registered(name)
         hosts = (found or {}).get(key) if key else found
@@ -137,19 +136,19 @@ class OwnVariables:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the tasks of a run use the role, and not those of a user."""
+        """True if the tasks of a run use the role, not those of a user."""
         return bool(self.task_vars.get(ORDERED))
 
     def order(self) -> dict[str, t.Any] | None:
-        """What a run has this host do; None for nothing."""
+        """Return the order of a run for this host, or None."""
         given = self.setting(ORDERED)
         if isinstance(given, dict):
-            # As tests have it.
+            # Set by tests.
             return given
         return RunStore(constants.DEFAULT_LOCAL_TMP).order(self.host)
 
     def run(self) -> dict[str, t.Any]:
-        """What a run has its actions know."""
+        """Return the values that a run shares with its actions."""
         return RunStore(constants.DEFAULT_LOCAL_TMP).head
 
 
@@ -166,11 +165,11 @@ def controller_name() -> str:
 
 
 class BadQuery(ValueError):
-    """The expression can't be used. The text is for the user."""
+    """Raised, with a sentence for the user, where an expression can't be used."""
 
 
 def compile_query(expression: str) -> t.Callable[[t.Any], t.Any]:
-    """Return a function that applies the expression. Fails before anything was asked of a host."""
+    """Return a function that applies the expression. Fails early, before any host is contacted."""
     try:
         import jmespath
         import jmespath.exceptions
@@ -196,18 +195,18 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-# What Ansible does not take for a template of the user it prints as {"__ansible_unsafe": ...}. Jobs turn that back; the
-# pages of AWX, its host variables and jq do not. So only text is told apart that could be a template.
+# Ansible prints text that is not trusted as a template as {"__ansible_unsafe": ...}. Jobs convert that back, but the
+# pages of AWX, its host variables and jq do not. So only text that could be a template stays untrusted.
 
 try:
     from ansible.template import is_trusted_as_template, trust_as_template
 except ImportError:
-    # Before ansible-core 2.19 every text is a template, unless it is marked as none.
+    # Before ansible-core 2.19 every text is a template, unless it is marked as unsafe.
     is_trusted_as_template = trust_as_template = None
 
-# Letters, digits and what stands between words: no bracket, quote, bar or other sign that means something to Jinja.
+# Letters, digits and separators of words: no bracket, quote, bar or other sign with a meaning in Jinja.
 _WORDS = re.compile(r"[\w .,:;/@+=-]*")
-# It sets other delimiters than braces for the rest of the text.
+# This header sets other delimiters for the rest of the text.
 HEADER = "#jinja2:"
 
 
@@ -216,7 +215,7 @@ def could_be_a_template(text: str) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Whether Ansible would resolve it, as the user has written it."""
+    """Return True if Ansible would resolve the text, as written by the user."""
     return not getattr(text, "__UNSAFE__", False) if trust_as_template is None else is_trusted_as_template(text)
 
 
@@ -225,7 +224,7 @@ def as_template(text: str) -> str:
 
 
 def guard(value: t.Any) -> t.Any:
-    """The same value, safe to be a variable of a host."""
+    """Return the value, made safe as a variable of a host."""
     if isinstance(value, str):
         return _guard_text(value)
     if isinstance(value, dict):
@@ -238,8 +237,8 @@ def guard(value: t.Any) -> t.Any:
 def _guard_text(text: str) -> str:
     if trust_as_template is None:
         return t.cast(str, wrap_var(text)) if could_be_a_template(text) else text
-    # Since 2.19 nothing is a template unless it is said to be one. That is said of words alone, in which nothing could
-    # be evaluated, or else all of it would be printed as unsafe.
+    # Since 2.19 only trusted text is a template, and other text is printed as unsafe. Plain words are trusted, as they
+    # hold nothing to evaluate.
     return trust_as_template(text) if _WORDS.fullmatch(text) else text
 
 
@@ -247,11 +246,11 @@ PROC = Path("/proc")
 
 
 class RunHasEnded(Exception):
-    """The run was killed, and this task of it goes on alone: it must not take anything in the name of the dead."""
+    """Raised in a task that has outlived its killed run, as it must not take anything in the name of that run."""
 
 
 def this_run(run_id: str, note: str) -> dict[str, t.Any]:
-    """The owner that a task of this run is. A task runs in a fork; the run is the process that forked it."""
+    """Return this run as an owner. A task runs in a fork; the run is the process that forked it."""
     parent = multiprocessing.parent_process()
     pid = os.getppid()
     if parent is not None and parent.pid != pid:
@@ -269,7 +268,7 @@ def this_run(run_id: str, note: str) -> dict[str, t.Any]:
 
 
 def is_dead(owner: Mapping[str, t.Any], controller: str) -> bool:
-    """Whether the owner is a process of this controller that is no more. What can't be known counts as alive."""
+    """Return True if the owner is a process of this controller that has ended. Unknown counts as alive."""
     if not controller or not owner["process_start"] or owner["controller"] != controller or owner["pid"] <= 0:
         return False
     try:
@@ -277,14 +276,14 @@ def is_dead(owner: Mapping[str, t.Any], controller: str) -> bool:
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
-        # Another user's process is still a process, though /proc may hide it.
+        # The process of another user is alive, though /proc may hide it.
         pass
     start, ended = _process(owner["pid"])
     return ended or bool(start and start != owner["process_start"])
 
 
 def _process(pid: int) -> tuple[str, bool]:
-    """When a process was started, in the kernel's count, and whether it has ended; ("", False) if it can't be seen."""
+    """Return the start of a process in kernel ticks, and True if it has ended; ("", False) if it is not visible."""
     try:
         text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -295,7 +294,7 @@ def _process(pid: int) -> tuple[str, bool]:
 
 
 def _controller() -> str:
-    """A name for everything that has the same process ids: one boot of one kernel, and one container of it."""
+    """Return an id for all that share process ids: one boot of one kernel, and one container of it."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str((PROC / "self/ns/pid").readlink())

@@ -17,7 +17,7 @@ DEFAULT_TIMEOUT = 130
 
 
 def service_options() -> Options:
-    """What every module that talks to the service takes."""
+    """Return the options of every module that uses the service."""
     return dict(
         endpoint=dict(type="str", default=http.DEFAULT_ENDPOINT),
         api_version=dict(type="str", default="2020-07-01", choices=[*imds.API_VERSIONS, imds.AUTO]),
@@ -60,12 +60,12 @@ def wait_options() -> Options:
 
 
 def run_options() -> Options:
-    """The journal that the host has for a run, which each reading renews."""
+    """Return the options for the journal that a host has for a run, which each reading renews."""
     return dict(journal=dict(type="str"), run_id=dict(type="str", default=""))
 
 
 def approval_by_role_options() -> Options:
-    """What the role approve hands to an approval beside the options of scheduled_event_approve."""
+    """Return the options that the role approve passes beside those of scheduled_event_approve."""
     return dict(
         run_options(),
         journals=dict(type="str"),
@@ -77,7 +77,7 @@ def approval_by_role_options() -> Options:
 
 
 def fence_options() -> Options:
-    """What a run knew when it decided; the host compares."""
+    """Return the option for the state on which a run decided; the host compares it."""
     return dict(
         type="dict",
         options=dict(
@@ -95,7 +95,7 @@ def fence_options() -> Options:
 
 
 def service_to_ask() -> Options:
-    """Where the host asks whether the events of a fence are still there."""
+    """Return the options for the host to ask the service for the events of a fence."""
     service = service_options()
     return {name: service[name] for name in ("endpoint", "api_version")}
 
@@ -116,7 +116,7 @@ def mark_options() -> Options:
 
 
 def journal_options() -> Options:
-    # Expanded on the host, as it is a path there.
+    # Not of type path, which the controller would expand: it is a path on the host.
     return dict(path=dict(type="str", default=DEFAULT_PATH))
 
 
@@ -131,7 +131,7 @@ def lease_options() -> Options:
     )
 
 
-# The internal actions: what each takes beside `do`, by what that says.
+# Options of the internal actions beside `do`, by its value.
 
 
 def read_options() -> dict[str, Options]:
@@ -170,7 +170,7 @@ def drain_options() -> dict[str, Options]:
 
 
 def approval_options() -> dict[str, Options]:
-    """Of `_approve`."""
+    """Return the options of `_approve`."""
     return {do: service_options() for do in ("mark", "send", "wait")}
 
 
@@ -203,7 +203,7 @@ def check_options() -> dict[str, Options]:
 
 
 def lock_options() -> dict[str, Options]:
-    """Of `_lease`."""
+    """Return the options of `_lease`."""
     lease = lease_options()
     return {
         "ask": dict(

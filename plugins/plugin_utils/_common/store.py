@@ -4,7 +4,7 @@
 """Data that the tasks of one ansible-playbook share, in its private folder.
 
 Each task is a process of its own, so nothing stays in memory between two of them. DEFAULT_LOCAL_TMP is a folder that
-Ansible makes for one ansible-playbook and removes at its end; all its workers inherit it, and nobody else has it.
+Ansible creates for one ansible-playbook and removes at its end; all its workers inherit it, and nothing else uses it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 RUN = "run"
-# Below it: which state and which orders are the newest; what hosts:, serial: and when: of the plays are made of.
+# Files in it: the versions of the newest state and orders; the data for hosts:, serial: and when: of the plays.
 HEAD, PLAYS = "head.json", "plays.json"
 SECONDS_BETWEEN_LOOKS = 0.02
 
 
 def digest(*words: str) -> str:
-    """A file name for text that comes from outside, such as the id of an event."""
+    """Return a file name for text from outside, such as the id of an event."""
     return hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def write_whole(path: Path, data: t.Any) -> None:
     """Write JSON so that a reader finds the old data or the new, and a killed process leaves the old."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Only this user can read it: that is how mkstemp makes it.
+    # mkstemp makes it readable for this user only.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -47,7 +47,7 @@ def write_whole(path: Path, data: t.Any) -> None:
 
 
 def read_whole(path: Path) -> t.Any:
-    """The data in the file; None where there is none."""
+    """Return the data in the file, or None if there is no file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def read_whole(path: Path) -> t.Any:
 
 
 class Occupied(Exception):
-    """Another process has had the lock for longer than this one can wait."""
+    """Raised where another process holds the lock for longer than this one can wait."""
 
 
 class Store:
@@ -77,7 +77,7 @@ class Store:
         return self.folder / f"{digest(*key)}.json"
 
     def changed_at(self, *key: str) -> float:
-        """When the value was written, or long ago."""
+        """Return the time when the value was written, or 0."""
         try:
             return self.path(*key).stat().st_mtime
         except FileNotFoundError:
@@ -85,9 +85,9 @@ class Store:
 
     @contextlib.contextmanager
     def locked(self, *key: str, until: Callable[[], float] | None = None) -> Iterator[None]:
-        """Wait for others, for ever or `until` a time that may move. Raises Occupied.
+        """Take the lock, waiting forever or `until` a time that may move. Raises Occupied.
 
-        The lock is the kernel's: a process that dies gives its own back.
+        The kernel releases the lock of a process that dies.
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
         with self.path(*key).with_suffix(".lock").open("a") as lock:
@@ -107,19 +107,19 @@ def _is_locked(descriptor: int, wait: bool) -> bool:
 
 
 class Overtaken(Exception):
-    """Another process has written the state since this one read it."""
+    """Raised where another process has written the state since this one read it."""
 
 
 class RunStore:
-    """The state of a run, the orders to its hosts, and what its plays need to know."""
+    """The state of a run, the orders to its hosts, and the data of its plays."""
 
     def __init__(self, base: str | Path) -> None:
         self.folder = Path(base) / f"azure-{RUN}"
         self._read_as: int | None = None
 
     def begin(self, state: Mapping[str, t.Any], plays: Mapping[str, t.Any], **known: t.Any) -> None:
-        """Put away what an earlier run of the same ansible-playbook has left, and keep a first state."""
-        # The count goes on: whoever has read an older state has been overtaken.
+        """Remove what an earlier run of the same ansible-playbook left, and store a first state."""
+        # Versions continue, so that a process with an older state is overtaken.
         version = self.head.get("version", 0)
         shutil.rmtree(self.folder, ignore_errors=True)
         write_whole(self.folder / HEAD, {"version": version})
@@ -128,7 +128,7 @@ class RunStore:
 
     @property
     def head(self) -> dict[str, t.Any]:
-        """What every action of a run may want to know: the keywords of `keep`."""
+        """The values for every action of a run: the keywords of `keep`."""
         return read_whole(self.folder / HEAD) or {}
 
     @property
@@ -150,9 +150,9 @@ class RunStore:
         orders: Mapping[str, Mapping[str, t.Any]] | None = None,
         **known: t.Any,
     ) -> None:
-        """Keep all of it at once. Raises Overtaken if this is not the state that was read, with changes.
+        """Store everything at once. Raises Overtaken if another process has written since the state was read.
 
-        `orders`: host -> what it is to do, in the place of all earlier orders.
+        `orders` maps hosts to what they are to do, and replaces all earlier orders.
         """
         with self._alone():
             head = self.head
@@ -174,7 +174,7 @@ class RunStore:
                 shutil.rmtree(self._orders(head["orders"]), ignore_errors=True)
 
     def order(self, host: str) -> dict[str, t.Any] | None:
-        """What a host is to do now; None for nothing."""
+        """Return the order for a host, or None."""
         version = self.head.get("orders")
         return read_whole(self._order(version, host)) if version else None
 

@@ -18,21 +18,21 @@ iso_time: Callable[[float], str] = _documents.iso
 
 
 def seconds_of(text: t.Any) -> float | None:
-    """Seconds since 1970, from any of the forms in which Azure writes times and from ours; None for all else."""
+    """Return seconds since 1970 for a time in any format of Azure or in ours, else None."""
     return _parsed(text) if isinstance(text, str) else None
 
 
-# In the readings of a fleet the same few times come thousands of times.
+# The readings of a fleet repeat a few timestamps thousands of times.
 _parsed: Callable[[str], float | None] = functools.lru_cache(maxsize=4096)(_documents.timestamp)
 
 
-# Ansible puts blanks, quotes and a comma around a line that a task shows: together they fit into 80 columns.
+# With the blanks, quotes and comma that Ansible puts around a line, this fits into 80 columns.
 LINE_WIDTH = 69
 _DIGITS = re.compile(r"\d+")
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds, as people read a countdown; longer times in coarser words."""
+    """Format a countdown in minutes and seconds, longer times in coarser units."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes_left = divmod(minutes, 60)
     days, hours_left = divmod(hours, 24)
@@ -42,7 +42,7 @@ def clock(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int = LINE_WIDTH, indent: int = 0) -> list[str]:
-    """Lines of at most `width` characters, as far as names allow."""
+    """Return lines of at most `width` characters, as far as long names allow."""
     return textwrap.wrap(
         printable(text, " "),
         max(width, 40),
@@ -54,7 +54,7 @@ def wrapped(text: str, width: int = LINE_WIDTH, indent: int = 0) -> list[str]:
 
 
 def printable(text: t.Any, instead: str = "?") -> str:
-    """What Azure or a host said may hold anything: a terminal gets to see letters only, and nothing that it obeys."""
+    """Replace unprintable characters, as text from Azure or a host may hold control sequences for a terminal."""
     return "".join(letter if letter.isprintable() else instead for letter in str(text))
 
 
@@ -67,7 +67,7 @@ def some_of(words: list[str], most: int = 5) -> str:
 
 
 def natural(name: str) -> str:
-    """A key that sorts web-2 before web-10. One text, as texts compare much faster than tuples."""
+    """Return a key that sorts web-2 before web-10: a string, as strings compare much faster than tuples."""
     return _DIGITS.sub(_padded, name) + "\0" + name
 
 
@@ -75,16 +75,16 @@ def _padded(digits: re.Match[str]) -> str:
     return digits[0].zfill(12)
 
 
-# `hostvars` builds all variables of a host each time it is asked for one, and templates what is taken from it: so
-# each host is asked for once, and nothing is taken that is not used.
+# `hostvars` builds all variables of a host on each access, and resolves what is taken from it: so each host is accessed
+# once, and only what is used is taken.
 
-# What a template leaves behind where ansible-core before 2.19 could not resolve it.
+# Left in a text where ansible-core before 2.19 could not resolve a template.
 _TEMPLATE_MARKS = ("{{", "{%")
 _MARKS = (*_TEMPLATE_MARKS, "{#", "#jinja2:")
 
 
 def host_names(hosts: t.Any) -> list[str]:
-    """The hosts as plain text, each once, in the order given. Raises ValueError with a sentence for the user."""
+    """Return the hosts as plain text, each once, in the order given. Raises ValueError with a sentence for the user."""
     if isinstance(hosts, (str, bytes, Mapping)) or not isinstance(hosts, Iterable):
         raise ValueError(f"Expected a list of host names, not {type(hosts).__name__}: {str(hosts)[:80]!r}")
     names = list(hosts)
@@ -97,17 +97,17 @@ def host_names(hosts: t.Any) -> list[str]:
 def needed_vars(
     hosts: Iterable[str], hostvars: t.Any, names: Sequence[str], texts: Sequence[str] = ()
 ) -> dict[str, dict[str, t.Any]]:
-    """Host -> those of the named variables that it has. Raises ValueError with a sentence for the user.
+    """Map each host to those of the named variables that it has. Raises ValueError with a sentence for the user.
 
-    `texts` are variables that may hold anything, such as an error message or a word that users have for other things:
-    they are never a reason to fail, and those that are no templates are taken as they are, which costs little.
+    `texts` are variables that may hold anything, such as an error message, or that users may have for other things:
+    they are never a reason to fail, and those without a template are taken unresolved, which is cheap.
     """
     if not isinstance(hostvars, Mapping):
         raise ValueError(f"Expected hostvars, not {type(hostvars).__name__}")
     found: dict[str, dict[str, t.Any]] = {}
     for host in hosts:
         if host not in hostvars:
-            # A play would leave it out in silence, and every later host would slip into the batch before its own.
+            # A play would skip it silently, and every later host would move into the batch before its own.
             raise ValueError(f"There is no host {host} in the inventory")
         variables = hostvars[host]
         own = found[host] = {}
@@ -116,11 +116,11 @@ def needed_vars(
                 value = own[name] = variables[name]
                 if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
                     raise ValueError(f"{name} of host {host} is a template that can't be resolved: {value[:120]}")
-        # Some versions of ansible-core make a templar for each word: too slow for 10,000 hosts.
+        # Some versions of ansible-core create a templar for each text: too slow for 10,000 hosts.
         raw = getattr(variables, "_vars", {})
         for name in texts:
             if name in variables:
-                # Whatever the reason why a template can't be resolved: pure code imports this, so none of Ansible's.
+                # Any exception of a template: pure code imports this file, so it can't import those of Ansible.
                 with contextlib.suppress(Exception):
                     own[name] = raw[name] if _is_plain(raw.get(name)) else variables[name]
     return found

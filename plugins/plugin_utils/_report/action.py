@@ -59,7 +59,7 @@ class ReportAction(ActionBase):
                     " maintenance_report_dir in the playbook report."
                 ) from None
         return {
-            # It holds the time when it was made: there is always something new in it.
+            # The report holds the time when it was made, so it always differs.
             "changed": True,
             "html": str(page),
             "json": str(data),
@@ -69,7 +69,7 @@ class ReportAction(ActionBase):
 
 
 def _records(hosts: list[str], hostvars: t.Any) -> dict[str, str | None]:
-    """Host -> what the playbook has read of its audit file, None where there is none."""
+    """Map hosts to what the playbook has read of their audit files, None where there is none."""
     said = {host: hostvars.raw_get(host).get("__report_record") or {} for host in hosts}
     return {
         host: str(ansible.plain(one.get("stdout", ""))) if one.get("rc") == 0 else None for host, one in said.items()
@@ -86,7 +86,7 @@ def _read_run(path: str | None) -> t.Any:
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step: somebody may be looking at the old one."""
+    """Replace the file at once, as somebody may be reading the old one."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="backslashreplace", dir=path.parent, delete=False
     ) as fresh:

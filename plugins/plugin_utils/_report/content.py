@@ -29,11 +29,11 @@ from .._common.text import clock, iso_time, natural, printable, some_of, wrapped
 from .._plan import waves
 
 REPORT_VARIABLES = waves.WAVE_VARIABLES
-# Why a host could not be read, in the words of whoever did not answer.
+# Texts that may hold anything, such as the reason why a host could not be read.
 REPORT_TEXTS = ("maintenance_unread", *IDENTITY_VARIABLES)
 STATES = ("started", "pending", "unknown", "clear")
 NO_DOMAIN = "no domain known"
-# Azure announces most events a quarter of an hour ahead: what is older says little about now.
+# Azure announces most events 15 minutes ahead, so an older reading may lack current ones.
 STALE_SECONDS = 900
 
 _COPIED = ("type", "source", "description", "not_before", "duration_seconds")
@@ -48,11 +48,9 @@ def make_report(
     record: Mapping[str, t.Any] | None = None,
     names: Callable[[], InventoryNames] | None = None,
 ) -> dict[str, t.Any]:
-    """The report as data. `run` is `maintenance_run`, where there is one; `record` what record_of makes of the hosts'.
+    """Build the report as data. Raises ValueError with a sentence for the user.
 
-    `names`: the whole inventory by its VMs.
-
-    Raises ValueError with a sentence for the user.
+    `run` is `maintenance_run`, if there is one; `record` a result of record_of; `names` the whole inventory by its VMs.
     """
     _check_run(run)
     ordered = sorted(set(hosts), key=natural)
@@ -104,7 +102,7 @@ def _host(
     known = variables or {}
     told = known.get("maintenance_status")
     status: Mapping[str, t.Any] = told if isinstance(told, dict) else {}
-    # Whose events it has shown is not known, if it is another VM than it says.
+    # If the identity of the host is in doubt, its events may be those of another VM.
     was_read = isinstance(status.get("events"), list) and doubt is None
     dated = [seen for seen in events if not seen.started and seen.due != NOW]
     return {
@@ -112,7 +110,7 @@ def _host(
         "vm_name": vm_name_of(name, variables),
         "domain": domain,
         "state": _state(was_read, events),
-        # Also those that only other hosts show, where the host itself was not read.
+        # Includes events that only other hosts show, if the host itself was not read.
         "events": [seen.id for seen in events],
         "due": dated[0].event["not_before"] if dated else None,
         "read_at": str(status["read_at"]) if was_read and isinstance(status.get("read_at"), str) else None,
@@ -137,7 +135,7 @@ def _event(seen: SeenEvent, now: float, domains: Mapping[str, str]) -> dict[str,
         "seconds_left": None if seen.due == NOW else max(0, int(seen.due - now)),
         "hosts": hosts,
         "resources": [str(name) for name in seen.event.get("resources") or ()],
-        # VMs that the event names and that are none of these hosts: approving would start it for them too.
+        # VMs of the event that are none of these hosts: an approval would start it for them, too.
         "uncovered": seen.outside,
         "domains": sorted({domains[host] for host in hosts}, key=natural),
     }
@@ -149,7 +147,7 @@ def _counts(hosts: list[dict[str, t.Any]], events: list[SeenEvent], now: float) 
     return {
         "hosts": len(hosts),
         **{state: states[state] for state in STATES},
-        # Read or not: of these the host itself has not told anything.
+        # Hosts without a reading of their own, in any state.
         "not_read": sum(1 for host in hosts if host["unread"]),
         "events": len(events),
         "next_due": dated[0].event["not_before"] if dated else None,
@@ -174,7 +172,7 @@ def _domains(hosts: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
 
 
 def report_lines(report: Mapping[str, t.Any]) -> list[str]:
-    """The report in a few lines, for the terminal."""
+    """Summarize the report in a few lines for the terminal."""
     counts, run = report["counts"], report["last_run"]
     numbers = [
         f"{counts['pending']} with something planned",
@@ -199,14 +197,14 @@ def report_lines(report: Mapping[str, t.Any]) -> list[str]:
     return [part for line in lines for part in wrapped(line)]
 
 
-# Of all hosts together, the newest.
+# The newest of all hosts together.
 MOST_LINES = 1000
 LONGEST_TEXT = 300
 
 
 def record_of(texts: Mapping[str, str | None]) -> dict[str, t.Any]:
-    """`texts` is the end of each host's file, None where it has none. Whoever wrote it: it is text, and no more."""
-    # Of those of one second, the last first as well.
+    """Merge the audit files of hosts. `texts` is the end of each file, None where there is none; it is not trusted."""
+    # Reversed, so that entries of the same second are newest first, too.
     lines = [line for host, text in texts.items() for line in reversed(_lines(host, text or ""))]
     lines.sort(key=lambda line: (line["at"], natural(line["host"])), reverse=True)
     without = sorted((host for host, text in texts.items() if text is None), key=natural)
@@ -219,7 +217,7 @@ def _lines(host: str, text: str) -> list[dict[str, t.Any]]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
-            # The first may be cut off.
+            # The first line may be cut off.
             continue
         if isinstance(entry, dict) and isinstance(entry.get("at"), str) and isinstance(entry.get("what"), str):
             found.append({"host": host, **{name: _short(entry.get(name)) for name in ("at", "what", "by")}})

@@ -56,12 +56,12 @@ def _azure_says(event: Mapping[str, t.Any], unread: str) -> str:
     return f"{words} (The host itself is unread.)" if unread else words
 
 
-# Lines and bars of one domain that are drawn one by one; what is more is summed up.
+# Lines of a domain and bars of a wave drawn one by one; more of them are summed up.
 MOST_LINES = 5
 MOST_BARS = 8
-# Events of one wave that are drawn and told one by one.
+# Events of a wave drawn and listed one by one.
 MOST_EVENTS = 3
-# Deadlines are seconds or days away: the scale is logarithmic, in minutes.
+# On a logarithmic scale, as deadlines are seconds or days away.
 _TICKS = {
     0: "now",
     60: "1 min",
@@ -75,7 +75,7 @@ _TICKS = {
 _LINE_KEYS = ("type", "status", "not_before", "seconds_left")
 _EVENT_STEPS = {"started": "started_at", "over": "over_at"}
 _SHORTEST_SPAN = 900
-# So that labels do not touch on a phone. One near the end has its label on the other side.
+# Keeps labels apart on a phone. A tick near the end has its label on the other side.
 _GAP_BETWEEN_TICKS = 16.0
 _NEAR_THE_END = 85.0
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -97,7 +97,7 @@ class TimelineStep(t.NamedTuple):
 
 
 def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Rows of domains with the events that are ahead of them, from now to their deadline."""
+    """Build rows of domains with their pending events, from now to the deadlines."""
     left = [event["seconds_left"] for event in report["events"] if event["seconds_left"] is not None]
     span = max([_SHORTEST_SPAN, *left])
     by_id = {event["id"]: event for event in report["events"]}
@@ -110,7 +110,7 @@ def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
         lines: dict[tuple[str, str, str], dict[str, t.Any]] = {}
         for event_id in domain["events"]:
             event = by_id[event_id]
-            # Many events of one kind at one time are one line.
+            # Events of one type, status and deadline share a line.
             line = lines.setdefault(
                 (event["type"], event["status"], event["not_before"] or ""),
                 {**{key: event[key] for key in _LINE_KEYS}, "ids": [], "hosts": []},
@@ -151,7 +151,7 @@ def _apart(ticks: Iterable[Tick]) -> list[Tick]:
 
 
 def last_run(report: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """Rows of waves with their domains: who was out of service from when to when, and the events meanwhile."""
+    """Build rows of waves with their domains, their hosts' times out of service, and the events meanwhile."""
     run = report["last_run"]
     if not run:
         return None
@@ -179,7 +179,7 @@ class _Scale:
         self.begin, self.end = begin, end
 
     def place(self, at: t.Any) -> float | None:
-        """Where a time is, within the run; None where there is no time."""
+        """Return the place of a time within the run in percent, or None without a time."""
         seconds = vms.moment(at)
         if seconds == vms.NOW:
             return None
@@ -210,7 +210,7 @@ def _wave(
         event
         for event in run["events"].values()
         if set(hosts) & set(event.get("hosts") or ())
-        # An event of an earlier pass is drawn in the wave that took care of it.
+        # An event of an earlier pass is drawn in the wave that handled it.
         and (event.get("over_at") or event.get("approved_at") or event.get("outcome") != "left alone")
     ]
     known = {domain_of.get(host, NO_DOMAIN) for host in hosts}
@@ -231,7 +231,7 @@ def _wave(
 
 
 def _steps(drained_at: str | None, events: list[dict[str, t.Any]], restored_at: str | None) -> list[TimelineStep]:
-    """What was done when."""
+    """List what was done in a wave, with the times."""
     steps = [TimelineStep("drained", drained_at)] if drained_at else []
     for event in events[:MOST_EVENTS]:
         if event.get("approved_at"):
@@ -243,7 +243,7 @@ def _steps(drained_at: str | None, events: list[dict[str, t.Any]], restored_at: 
 
 
 def _bars(outcomes: Mapping[str, Mapping[str, t.Any]], scale: _Scale) -> list[dict[str, t.Any]]:
-    """Who was out of service when. A host that never came back is out to the end."""
+    """Build bars of times out of service. A host that never returned is out to the end."""
     out = {host: outcome for host, outcome in outcomes.items() if outcome.get("drained_at")}
     if len(out) > MOST_BARS:
         back = [outcome.get("restored_at") for outcome in out.values()]
@@ -276,7 +276,7 @@ def _bar_title(host: str, drained_at: str, restored_at: str | None) -> str:
 
 
 def _window(event: Mapping[str, t.Any], scale: _Scale) -> dict[str, t.Any]:
-    """From approval to over, and inside of it where the event started; None where that is not known."""
+    """Return the span of an event from approval to over, and its start inside of it; None where unknown."""
     begun = event.get("approved_at") or event.get("started_at") or event.get("over_at")
     left, right, started = scale.place(begun), scale.place(event.get("over_at")), scale.place(event.get("started_at"))
     width = None if left is None else round(max(0.0, (100.0 if right is None else right) - left), 2)
@@ -288,14 +288,14 @@ def _window(event: Mapping[str, t.Any], scale: _Scale) -> dict[str, t.Any]:
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STATE_WORDS = {"pending": "planned", "started": "started", "clear": "nothing planned", "unknown": "unknown"}
-# Hosts that are listed one by one, with what kept them from being read.
+# Unread hosts listed one by one, with the reasons.
 _MOST_UNREAD = 200
-# Names that are written out before "and 7 more".
+# Names listed before "and 7 more".
 _MOST_NAMES = 6
 
 
 def render_page(report: Mapping[str, t.Any], json_name: str) -> str:
-    """`json_name` is the file beside the page that holds the same as data."""
+    """Render the page. `json_name` is the file beside it with the same data."""
     script = _our_own("page.js")
     run = report["last_run"] or {}
     return (
@@ -318,7 +318,7 @@ def render_page(report: Mapping[str, t.Any], json_name: str) -> str:
 
 
 def _environment() -> Environment:
-    # Whatever is not a template is text: all of it is escaped, and nothing in it is evaluated.
+    # All values are escaped, and nothing in them is evaluated.
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -345,12 +345,12 @@ def _some_names(names: list[str]) -> str:
 
 
 def _our_own(name: str) -> Markup:
-    # A file of this collection is no text from outside.
+    # A file of this collection is trusted.
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
 def _policy(script: str) -> str:
-    """Nothing is loaded from anywhere, and no script runs but ours."""
+    """Return a content security policy: nothing is loaded from elsewhere, and only our script runs."""
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}';"

@@ -20,7 +20,7 @@ from . import settings as _settings
 
 OPTIONS = watch_options()
 MODULE_UTILS = Path(__file__).resolve().parents[2] / "module_utils"
-# What runs on a host by itself, without a controller.
+# The packages that run on a host without a controller.
 PACKAGES = ("_azure", "_host", "_steps", "_watcher")
 
 
@@ -40,7 +40,7 @@ class WatchAction(ansible.DoesOneOf):
             settings["reflex_settings"] = options["reflex_config"]
         return {
             "changed": False,
-            # Texts, so that nothing on the way makes other values of them.
+            # Texts, so that no conversion on the way changes a value.
             "content": _text(settings),
             "reflex_content": _text(reflexes) if reflexes else "",
             "has_secrets": _settings.has_secrets(settings),
@@ -81,7 +81,7 @@ class WatchAction(ansible.DoesOneOf):
             return self._copied(program, options["dest"], task_vars)
 
     def _copied(self, source: Path, dest: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Ansible's own copy does the rest, with its check mode and its diff."""
+        """Run Ansible's own copy, with its check mode and its diff."""
         task = self._task.copy()
         task.args = {"src": str(source), "dest": dest, "owner": "root", "group": "root", "mode": "0644"}
         copy = self._shared_loader_obj.action_loader.get(

@@ -27,11 +27,11 @@ _OWN_HEADERS = ("x-maintenance-", "content-", "connection", "host", "transfer-en
 
 
 class BadWatch(ValueError):
-    """The variables of the role can't be used. The text is for the user."""
+    """Raised, with a sentence for the user, where the variables of the role can't be used."""
 
 
 def settings_of(options: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The content of `watch_config`."""
+    """Build the content of `watch_config`."""
     for name in ("interval", "heartbeat"):
         if not options[name] > 0:
             raise BadWatch(f"watch_{name} must be more than 0 seconds, not {options[name]}")
@@ -60,7 +60,7 @@ def settings_of(options: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def literal_addresses(settings: Mapping[str, t.Any]) -> list[str]:
-    """The addresses that the watcher speaks to, if all of them are literal; else none, as a name may change."""
+    """Return the addresses that the watcher connects to if all are literal, else none, as a name may change."""
     urls = [settings["endpoint"], *(one["url"] for one in settings["notify"])]
     try:
         return list(dict.fromkeys(str(ipaddress.ip_address(urlsplit(url).hostname or "")) for url in urls))
@@ -108,25 +108,25 @@ def _address(given: t.Any, number: int) -> dict[str, t.Any]:
 
 
 def program_parts(files: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Path below the program's folder -> source, of all that runs on the host."""
+    """Map paths below the program's folder to the sources of all that runs on the host."""
     root = "lib/ansible_collections/maintenance/azure/plugins/module_utils"
     return {f"{root}/{name}": source for name, source in sorted(files)}
 
 
-# A host knows no templates: it puts what it knows of an event in the place of `{{ maintenance_event.KEY }}`, and no
-# more. So exactly that becomes a mark, in the steps themselves, wherever they are written. Everything else is resolved
-# here, without an event: a text that needs one fails.
+# A host resolves no templates: it only fills in `{{ maintenance_event.KEY }}`. So exactly that becomes a mark, in the
+# steps themselves, wherever they are written. Everything else is resolved here, without an event: a text that needs one
+# fails.
 
 EVENT, STEPS = "maintenance_event", "drain_steps"
 _FILLED_IN = ("checkpoint", "command", "failover", "log")
-# In the place of a text that needs an event in a step that a run does.
+# Replaces a text that needs an event, in a step that a run does.
 _LEFT = decide.MARK_SIGN + "Left" + decide.MARK_SIGN
 _ANY_MARK = re.compile(f"{decide.MARK_SIGN}[^{decide.MARK_SIGN}]*{decide.MARK_SIGN}")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _KEY_OF_EVENT = re.compile(rf"\{{\{{ *{EVENT}\.({'|'.join(decide.KEYS)}) *\}}\}}")
 _WORD = re.compile(r"\w+")
 _NO_EVENT = f"there is no {EVENT} yet"
-# Unlike something undefined, it is an error for the filter `default` and in conditions, too.
+# Unlike an undefined variable, it also fails with the filter `default` and in conditions.
 _FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
 _WHAT_TO_DO = (
     f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like"
@@ -142,7 +142,7 @@ Resolve: t.TypeAlias = Callable[[Mapping[str, t.Any]], t.Any]
 def reflex_steps(variables: Mapping[str, t.Any], resolve: Resolve, kinds_of_runs: Container[t.Any]) -> t.Any:
     """Resolve the steps, not checked yet, with marks for what a host fills in. Raises BadWatch or BadSteps.
 
-    `variables` are as the user has written them; the `kinds_of_runs` are never done by the host.
+    `variables` are unresolved; the host never does steps of `kinds_of_runs`.
     """
     names = [STEPS, *_reached(variables.get(STEPS), variables)]
     marked = {name: _marked(variables[name], kinds_of_runs) for name in names if name in variables}
@@ -184,7 +184,7 @@ def _marked(value: t.Any, kinds_of_runs: Container[t.Any]) -> t.Any:
 
 
 def _with_marks(text: str) -> str:
-    # Blocks could make something else of a mark, and a header may set other delimiters.
+    # A block could alter a mark, and a header may set other delimiters.
     if EVENT not in text or "{%" in text or text.startswith(ansible.HEADER) or not ansible.is_template(text):
         return text
     return ansible.as_template(
@@ -197,13 +197,13 @@ def _asks_for_event(text: str) -> bool:
 
 
 def _reached(value: t.Any, variables: Mapping[str, t.Any]) -> list[str]:
-    """List the variables that have a part in it, by the words in its templates."""
+    """List the variables that a value uses, also indirectly, by the words in its templates."""
     found: list[str] = []
     left = [value]
     while left:
         texts = [text for _path, text in texts_in(left.pop(0)) if ansible.could_be_a_template(text)]
         words = dict.fromkeys(word for text in texts for word in _WORD.findall(text))
-        # Of `vars`, which holds all of them, the words say which one.
+        # `vars` holds all variables; another word names the one that is used.
         names = [word for word in words if word in variables and word not in found and word != "vars"]
         found += names
         left += [variables[name] for name in names]
@@ -229,7 +229,7 @@ def _is_filled_in_on_the_host(kind: str, path: Path, text: str) -> bool:
 
 
 def texts_in(value: t.Any, path: Path = ()) -> Iterable[tuple[Path, str]]:
-    """Each text and where it is."""
+    """Yield each text with its path."""
     if isinstance(value, dict):
         for name, one in value.items():
             yield from texts_in(one, (*path, name))
@@ -241,7 +241,7 @@ def texts_in(value: t.Any, path: Path = ()) -> Iterable[tuple[Path, str]]:
 
 
 def with_texts(value: t.Any, put: Callable[[str], t.Any]) -> t.Any:
-    """The same with each text replaced. One that stays is the same object: Ansible knows by it where it is from."""
+    """Replace each text. One that stays is the same object, which carries its origin for Ansible."""
     if isinstance(value, dict):
         return {name: with_texts(one, put) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -254,7 +254,7 @@ EXAMPLE = "{type: Preempt, action: drain}"
 
 
 def reacts(rules: t.Any) -> bool:
-    """Whether some rule does more than tell. Raises BadWatch."""
+    """Return True if a rule has another action than `tell`. Raises BadWatch."""
     try:
         return any(
             rule.action != decide.TELL
@@ -273,10 +273,10 @@ def reflex_settings_of(
     here: str,
     more: Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
-    """The content of the file that only root reads. `here` is the host's inventory name."""
+    """Build the content of the file that only root reads. `here` is the host's inventory name."""
     try:
         items = reflex_steps(variables, resolve, (*own_kinds, *filter(kinds.is_done_by_tasks, kinds.SPECS)))
-        # A mark is no name of anything, and what others do is not done with it.
+        # A mark is no valid name, so a word replaces it here, and in steps that others do.
         others = [
             _why_others_do_it(step, own_kinds, here) for step in validate.checked_steps(_worded(items), own_kinds)
         ]
@@ -299,7 +299,7 @@ def _step(step: kinds.Step, why_others_do_it: str | None, number: int) -> dict[s
 
 
 def _worded(value: t.Any) -> t.Any:
-    """Put a word in the place of marks that does as a name and as a number."""
+    """Replace marks by a text that is valid as a name and as a number."""
     return with_texts(value, lambda text: _ANY_MARK.sub("1", text))
 
 

@@ -39,7 +39,7 @@
     keyed.forEach((pair) => body.append(pair[1]));
   };
 
-  // The page may be looked at long after it was made: what is left is counted from now.
+  // The page may be opened long after it was made: recompute the time left from now.
   const left = (seconds) => {
     const minutes = Math.floor(seconds / 60);
     const hours = Math.floor(minutes / 60);
