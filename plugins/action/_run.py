@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run does next: plugin_utils/_run decides, the playbooks do it, and the store keeps what is known.
+"""Next step of a run: plugin_utils/_run decides, the playbooks act, and the store keeps the state.
 
-What is returned is what the plays need for their conditions, and what an operator reads.
+Results hold what the plays need for their conditions, and what an operator reads.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class ActionModule(ActionBase):
         self.options = options
         self.now = time.time()
         self.store = RunStore(constants.DEFAULT_LOCAL_TMP)
-        # Host -> what it is to do next, where that is decided here.
+        # Host -> its next order, if this action decides on one.
         self.orders: dict[str, dict[str, t.Any]] | None = None
-        # Lease -> what its lock hosts are told next.
+        # Lease -> the terms for its next calls.
         self.lease_terms: dict[str, dict[str, t.Any]] = {}
         try:
             self.run_settings = model.read_run_settings(ansible.plain(options["run_settings"]))
@@ -87,11 +87,11 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(str(error)) from None
         except Overtaken:
             raise AnsibleActionFail("Another task of this run has gone on meanwhile: this one does nothing") from None
-        # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
+        # Texts from Azure must not be templates: before ansible-core 2.19 they need marking.
         return wrap_var({"changed": False, **result})
 
     def _keep(self) -> None:
-        """Written before anything is done about it."""
+        """Write the state before the plays act on it."""
         state, known = run_state.as_written(self.state), _run.for_the_actions(self.state)
         if self.options["do"] == "begin":
             self.store.begin(state, self._plays(), **known)
@@ -108,7 +108,7 @@ class ActionModule(ActionBase):
 
     @property
     def batch(self) -> list[str]:
-        """The hosts of the batch that can be reached."""
+        """Reachable hosts of the batch."""
         return [str(host) for host in self.task_vars["ansible_play_batch"]]
 
     def _variables(self, hosts: t.Iterable[str], *more: str) -> dict[str, dict[str, t.Any]]:
@@ -135,14 +135,14 @@ class ActionModule(ActionBase):
         return _view.Inventory(elsewhere, names)
 
     def _answers(self) -> dict[str, dict[str, t.Any]]:
-        """Lease -> lock host -> what it answered. Who asked whom does not matter."""
-        # Where one host has asked for all, all have its answers; else each host has a part of them.
+        """Map leases and their lock hosts to the answers, whichever hosts made the calls."""
+        # If one host made all calls, every host has the answers; else each host has a part of them.
         if len(_asked(self.task_vars)) == len(self.state["round"]["calls"]):
             return _by_lease([self.task_vars])
         return _by_lease(text.needed_vars(self.batch, self.hostvars, (LEASE_ANSWERS,)).values())
 
     def _read_again(self) -> dict[str, dict[str, t.Any]] | None:
-        """Hosts outside of the batch that had to be read first, with what they have said; None before that."""
+        """Return the new readings of hosts outside of the batch, or None before they were requested."""
         others = self.state["round"].get("others")
         if others is None:
             return None
@@ -170,7 +170,7 @@ class ActionModule(ActionBase):
         services = self._services(variables, hosts) if self._counts_services() else {}
         vms = known_vms(inventory, ansible.plain(variables))
         self.state = _run.begin(run_id, self.now, hosts, groups, self.options["lock_hosts"], windows, services, vms)
-        # Where steps leave a record: those machines are asked who is drained there.
+        # The machines on which steps leave records: the plays read these.
         found = {place for places in self._needs(hosts).values() for place in places}
         return {
             "run_id": run_id,
@@ -180,7 +180,7 @@ class ActionModule(ActionBase):
         }
 
     def _check_pattern(self, hosts: t.Sequence[str]) -> None:
-        """A play's host pattern knows extra variables and those of import_playbook, but none of the inventory."""
+        """Check the pattern, which plays resolve from extra variables and import_playbook alone."""
         if not set(hosts) <= set(text.host_names(self.options["pattern_hosts"])):
             raise ValueError(
                 f"maintenance_hosts is {self.options['pattern']} in the inventory, where plays can't see it, so they"
@@ -192,7 +192,7 @@ class ActionModule(ActionBase):
         return self.run_settings.settings.min_in_service is not None
 
     def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> dict[str, str]:
-        """A service is all hosts that have its name, else all hosts of the pattern: whatever --limit says."""
+        """Map hosts to services, whatever the limit: hosts of the pattern without a service form one of their own."""
         found = {host: str(known.get("maintenance_service") or "").strip() for host, known in variables.items()}
         of_the_pattern = {*text.host_names(self.options["pattern_hosts"]), *hosts}
         return {host: service for host, service in found.items() if service or host in of_the_pattern}
@@ -229,7 +229,7 @@ class ActionModule(ActionBase):
             try:
                 needs.update(self._needs([host]))
             except ValueError:
-                # Nobody can say that its steps do not act there.
+                # Unresolvable steps may act on any of these machines.
                 needs[host] = list(answers)
         if needs:
             self.state = _run.with_records(self.state, needs, answers)
@@ -242,7 +242,7 @@ class ActionModule(ActionBase):
         made = self.state["plan"]
         if self.state["number_of_pass"] > 1 and not made["waves"]:
             return {}
-        # Shown as what the module debug returns.
+        # Shown in the way of the module debug.
         return {"msg": [*made["lines"], *_run.foreign_records(self.state)], "_ansible_verbose_always": True}
 
     def _check(self) -> dict[str, t.Any]:
@@ -330,14 +330,14 @@ class ActionModule(ActionBase):
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
         return {
             "calls": self._to_ask(calls),
-            # The others are marked by the command that approves.
+            # The command that approves marks the others.
             "marked_before": [
                 host for host, one in orders.items() if one["acts"] and not marks_name_only(host, one["marks"])
             ],
         }
 
     def _to_ask(self, calls: t.Sequence[run_state.LeaseCall], with_notes: bool = True) -> list[dict[str, t.Any]]:
-        """What the plays need to know of these calls."""
+        """Return the part of these calls that the plays need, and keep the rest for the store."""
         if with_notes:
             self.lease_terms = {call["group"]: {name: call[name] for name in ("notes", "forget")} for call in calls}
         return [{"group": call["group"], "lock_host": call["lock_host"], "with_notes": with_notes} for call in calls]
@@ -354,7 +354,7 @@ class ActionModule(ActionBase):
         orders, pause = _run.return_leftovers(
             self.state, self._variables(self.batch), self.run_settings, since, self.now
         )
-        # What others have noted counts with a lease, and here is none.
+        # Notes of other runs only count with a lease, which is not taken here.
         self.state["notes"] = []
         self.state["round"] = {"wave": 0, "hosts": self.batch, "orders": orders, "since": since}
         self._order_hosts(orders)
@@ -379,7 +379,7 @@ class ActionModule(ActionBase):
             return result
         again, pause = rounds.goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
         hosts = rounds.left_of_the_batch(self.state, found, self.batch) if again else []
-        # Without hosts the batch ends, and the next one begins anew.
+        # Without hosts the batch ends.
         self.state["round"] = {}
         if hosts:
             self.state["round"] = {
@@ -396,7 +396,7 @@ class ActionModule(ActionBase):
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": text.iso_time(self.now)}
         summary = run_summary(run, self.state["outcomes"], self.state["plan"])
-        # As the module set_stats returns it, for later jobs.
+        # The return value of the module set_stats, for later jobs.
         stats = {"data": {"maintenance_run": summary["artifact"]}, "per_host": False, "aggregate": False}
         return {**summary, "ansible_stats": stats}
 
@@ -411,6 +411,6 @@ def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, 
 
 
 def _asked(variables: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
-    """What one host was answered; who had nobody to ask has an item without a lease."""
+    """Return the answers that one host received; a host without a call has an item without a lease."""
     results = (variables.get(LEASE_ANSWERS) or {}).get("results", ())
     return [result for result in results if "group" in result["__call"]]

@@ -51,7 +51,7 @@ class ActionModule(service.ServiceAction):
             result["warnings"] = warnings
         if query:
             result["query_result"] = self._applied(query, status)
-        # Text from the service is text: never a template. Before ansible-core 2.19 that has to be said.
+        # Texts from the service must not be templates: before ansible-core 2.19 they need marking.
         return wrap_var(result)
 
     @staticmethod

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of hosts, and what fails them."""
+"""Groups of hosts, and their failures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .._common import text
 from .._plan import waves
 from . import model, run_state
 
-# The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
-# update domain counts only where something shows that the host has company.
+# The metadata does not name the availability set: three single VMs and three members of its domain 0 look alike. So an
+# update domain counts only where something shows that the host shares a group with others.
 
-# The hosts that nothing holds together are one group, which has this name.
+# The group of all hosts that share no sign with another host.
 THE_REST = "all others"
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """What tells where a host is: two host variables, what the VM says of itself, and its own good reading."""
+    """Signs of the group and domain of a host: two host variables, metadata of the VM, and its own good reading."""
 
     host: str
     delivery_group: str = ""
@@ -31,18 +31,18 @@ class Place:
     zone: str = ""
     scale_set: str = ""
     placement_group: str = ""
-    # The ids of the events in its document, whomever they name; None without a good reading.
+    # The ids of all events in its document, for any VM; None without a good reading.
     events: tuple[str, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Hosts that get the same document."""
+    """A group of hosts that receive the same document."""
 
     name: str
     hosts: tuple[str, ...]
-    # The lease that a run needs to begin something here. What readings show changes; this is the inventory's alone: its
-    # `maintenance_delivery_group`, and THE_REST for all hosts without one.
+    # The lease that a run needs to begin something here. It comes from the inventory alone, as readings change: the
+    # `maintenance_delivery_group`, or THE_REST for all hosts without one.
     lease: str
 
 
@@ -50,17 +50,17 @@ class Group:
 class Grouping:
     groups: tuple[Group, ...]
     group_of: Mapping[str, str]
-    # In words, such as "update domain 0".
+    # Such as "update domain 0".
     domain_of: Mapping[str, str]
-    # Hosts of which nothing shows with whom they share a domain.
+    # Hosts without any sign of the VMs that share their domain.
     doubtful: tuple[str, ...]
 
 
 def group_hosts(places: Iterable[Place]) -> Grouping:
-    """Every host in one group and one domain. Does not depend on the order of the places."""
+    """Assign each host to one group and one domain, whatever the order of the places."""
     ordered = sorted(places, key=lambda place: text.natural(place.host))
     holders: dict[str, list[str]] = {}
-    # Nearly all hosts of a group show the same document: for its events, the first of them stands for all.
+    # Nearly all hosts of a group show the same document, so that its events are joined once, for the first host.
     shown_first: dict[tuple[str, ...], str] = {}
     for place in ordered:
         events = place.events or ()
@@ -72,7 +72,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
             holders.setdefault(sign, []).append(place.host)
     joined = waves.Joined()
     called = {place.host: place.delivery_group for place in ordered}
-    # What the user says comes first: no reading joins a host to a group that the inventory does not declare for it.
+    # The inventory comes first: no reading joins a host to a group that the inventory does not declare for it.
     for sign in sorted(holders, key=_rank):
         first, *others = holders[sign]
         for host in others:
@@ -86,7 +86,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
     doubtful: list[str] = []
     for company in members.values():
         one, *fellows = company
-        # `maintenance_delivery_group` says it for a single host, too; the other signs need somebody to share them.
+        # `maintenance_delivery_group` also makes a group of a single host; the other signs must be shared.
         if not fellows and not one.delivery_group:
             alone.append(one)
             continue
@@ -130,7 +130,7 @@ def _join(joined: waves.Joined, called: dict[str, str], one: str, other: str) ->
 
 
 def _name(company: list[Place]) -> str:
-    """What the user calls it, else Azure, else its first host: the same in every run that sees the same."""
+    """Return the name from the inventory, else from Azure, else from the first host: stable for equal readings."""
     called = [place.delivery_group for place in company if place.delivery_group]
     if called:
         return called[0]
@@ -144,7 +144,7 @@ def _domain(place: Place, shares: bool, doubtful: list[str]) -> str:
     if shares and place.update_domain:
         return f"update domain {place.update_domain}"
     if place.zone and not place.scale_set:
-        # Availability sets have no zones, so this is a single VM.
+        # A single VM: availability sets have no zones.
         return f"zone {place.zone}"
     doubtful.append(place.host)
     return f"host {place.host}"
@@ -158,7 +158,7 @@ def warning_about(hosts: Sequence[str]) -> str:
 
 
 def failures(state: run_state.RunState, run_settings: model.RunSettings, grouping: Grouping) -> dict[str, str]:
-    """Group -> what went wrong there in this run. It stops its own group, not the others."""
+    """Map groups to their failures in this run. A failure stops its own group alone."""
     if run_settings.continue_after_failure:
         return {}
     found: dict[str, list[str]] = {}
@@ -171,6 +171,6 @@ def failures(state: run_state.RunState, run_settings: model.RunSettings, groupin
 
 
 def _groups_of(host: str, state: run_state.RunState, grouping: Grouping) -> set[str]:
-    """Its group; of a host that was never read, also that of hosts which one event names together with it."""
+    """Return the group of a host, and the groups of hosts in the same event, as the host may never have been read."""
     events = [entry["hosts"] for entry in state["events"].values() if host in entry["hosts"]]
     return {grouping.group_of.get(name, "") for name in (host, *(name for named in events for name in named))}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leases that a batch needs, and the notes for its lock hosts."""
+"""Leases of a batch, and the notes for its lock hosts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import model, rounds, run_state, view
 from .groups import THE_REST, Group, Grouping
 from .run_state import FenceTerms, LeaseCall, NoteData, RunState
 
-# Lease -> lock host -> what it answered.
+# Lease -> lock host -> its answer.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
 
 
@@ -26,26 +26,26 @@ class Verdicts:
 
     @property
     def lost(self) -> dict[str, str]:
-        """Lease -> why this run does not have it."""
+        """Map each lease that this run does not hold to the reason."""
         return {lease: found.msg for lease, found in self.by_lease.items() if not found.held}
 
     def why_lost(self, host: str, state: RunState, grouping: Grouping) -> str:
-        """Why this host has to wait: its own lease is lost, or another one that its group needs."""
+        """Return the reason for a host to wait: the loss of its own lease, or of another one that its group needs."""
         group = grouping.group_of.get(host, "")
         return self.lost.get(state["lease_of"].get(host, ""), "") or self.unleased(grouping).get(group, "")
 
     def unleased(self, grouping: Grouping) -> dict[str, str]:
-        """Group -> why nothing is begun there."""
+        """Map each group in which nothing is begun to the reason."""
         lost = self.lost
         return {group.name: lost[lease] for group in grouping.groups if (lease := _lease_of(group)) in lost}
 
     def refusals(self, before: Mapping[str, dict[str, Refusal]]) -> dict[str, dict[str, Refusal]]:
-        """Lease -> the lock hosts that stand in the way of a majority; for leases not asked for now, as before."""
+        """Map leases to the lock hosts that prevent a majority; leases not requested keep their earlier entry."""
         now = {lease: dict(found.refusals) for lease, found in self.by_lease.items()}
         return {lease: found for lease, found in {**before, **now}.items() if found}
 
     def notes(self, known: Sequence[NoteData]) -> list[NoteData]:
-        """What the lock hosts of the leases that we have said last; of the others what was known before."""
+        """Return the newest notes of the lock hosts of held leases, or the earlier notes if no lease is held."""
         held = [found for found in self.by_lease.values() if found.held]
         if not held:
             return list(known)
@@ -55,9 +55,9 @@ class Verdicts:
 def verdicts_of(
     state: RunState, answers: LeaseAnswers, action: str, now: float, needed: Iterable[str] = ()
 ) -> Verdicts:
-    """A lock host is trusted about the hosts of its own lease alone.
+    """Evaluate the answers of the lock hosts, each of which is trusted for the hosts of its own lease alone.
 
-    Of `needed` leases this run has those that it was told it has: no answer at all is a no.
+    A lease in `needed` without any answer is not held.
     """
     members: dict[str, list[str]] = {}
     for host, lease in state["lease_of"].items():
@@ -80,12 +80,12 @@ def verdicts_of(
 
 
 def _lease_of(group: Group) -> str:
-    # The model speaks of the rest; the lease of hosts without a delivery group has no name.
+    # The lease of hosts without a delivery group has an empty name.
     return "" if group.lease == THE_REST else group.lease
 
 
 def leases_for(hosts: Iterable[str], grouping: Grouping) -> list[str]:
-    """What these hosts need before anything of them begins."""
+    """Return the leases that these hosts need before anything begins."""
     groups = {grouping.group_of[host] for host in hosts if host in grouping.group_of}
     return sorted({_lease_of(group) for group in grouping.groups if group.name in groups})
 
@@ -97,7 +97,7 @@ def calls_for(
     notes: Sequence[NoteData] = (),
     forget: Sequence[str] = (),
 ) -> list[LeaseCall]:
-    """One call for each lock host of each lease that these hosts need."""
+    """Build one call for each lock host of each lease that these hosts need."""
     calls: list[LeaseCall] = []
     for lease in leases_for(hosts, grouping):
         own = [_as_kept(note) for note in notes if state["lease_of"].get(note["host"], "") == lease]
@@ -110,12 +110,12 @@ def calls_for(
 
 
 def _as_kept(note: NoteData) -> NoteData:
-    """The note without what this run has added to it."""
+    """Return the note without the fields that this run has added."""
     return t.cast(NoteData, {name: value for name, value in note.items() if name in NOTE_KEYS})
 
 
 def outvoted(state: RunState, now: float) -> list[str]:
-    """The lock hosts that were outvoted just now, in words."""
+    """Describe the lock hosts that were outvoted just now."""
     return [
         outvoted_in_words(lock_host, refusal, lease)
         for lease, refusals in state["refusals"].items()
@@ -125,7 +125,7 @@ def outvoted(state: RunState, now: float) -> list[str]:
 
 
 def taken_away(found: rounds.Round) -> set[str]:
-    """Hosts that nothing but a Preempt or Terminate takes down: they are drained without a lease, and noted nowhere."""
+    """Return the hosts that only a Preempt or Terminate takes down: they need no lease and get no notes."""
     others = {host for entry in found["events"] if not entry["vanishing"] for host in entry["hosts"]}
     return {host for entry in found["events"] if entry["vanishing"] for host in entry["hosts"]} - others
 
@@ -143,7 +143,7 @@ def drain_notes(found: rounds.Round, run_id: str, now: float) -> list[NoteData]:
 def notes_about(
     events: Mapping[str, list[str]], entries: Iterable[PlanEntry], run_id: str, now: float
 ) -> list[NoteData]:
-    """Host -> the events that it is drained for, as the lock hosts are told."""
+    """Build the notes for the lock hosts from the events that each host is drained for."""
     kinds = {entry["id"]: str(entry["type"]) for entry in entries}
     return [
         {
@@ -184,7 +184,7 @@ def mark_of(entry: PlanEntry, now: float) -> run_state.MarkData:
 
 
 def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float) -> Callable[[str], str]:
-    """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
+    """Return a function from a host to its reason to wait, empty if there is none. `calls` are those that were made."""
     verdicts = verdicts_of(state, answers, "renew", now, [call["group"] for call in calls])
     state["refusals"] = verdicts.refusals(state["refusals"])
     grouping = view.grouping_of(state["kept"])
@@ -207,26 +207,26 @@ def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], run_setting
 
 
 def owner_only(fence: FenceTerms) -> FenceTerms:
-    """For a return to service after the event: however long that took, the host must still be as it was left."""
+    """Reduce a fence to the owner of the journal, for a return to service after an event, which may take any time."""
     return {**fence, "boot_id": None, "seconds": None, "events": []}
 
 
 # A reading from just before the lease misses what another run did in between. If a lock host has a note of another run,
-# all hosts are read again. Any other change is noticed by the host before its first step.
+# all hosts are read again. The host itself notices any other change before its first step.
 
-# Of the time after which a host would refuse: 40 seconds.
+# A share of the 40 seconds after which a host refuses.
 SHARE_OF_A_FRESH_READING = 1 / 8
 
 
 def are_fresh(state: RunState, hosts: Iterable[str], run_settings: model.RunSettings, now: float) -> bool:
-    """Whether the lease has followed their readings so fast that they need not be read again."""
+    """Return True if the lease followed the readings so soon that the hosts need not be read again."""
     limit = run_settings.oldest_reading * SHARE_OF_A_FRESH_READING
     kept = [state["kept"][host] for host in hosts]
     return all(known["shows"] is not None and 0 <= now - known["seen_at"] < limit for known in kept)
 
 
 def may_have_changed(state: RunState, hosts: Sequence[str], answers: LeaseAnswers, now: float) -> bool:
-    """Whether somebody may have done something between these readings and the lease."""
+    """Return True if another run may have acted between these readings and the lease."""
     verdicts = verdicts_of(state, answers, "take", now, leases_for(hosts, view.grouping_of(state["kept"])))
     others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
     return bool(verdicts.lost or others) or not verdicts.by_lease

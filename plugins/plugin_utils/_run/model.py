@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The model of a run: hosts, events and settings, and their words. rules.py has the rules.
+"""The model of a run: hosts, events and settings. The rules are in rules.py.
 
 Times are seconds by the controller's clock.
 """
@@ -21,17 +21,17 @@ from .._common import text
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """One event of a group, merged from the accounts of its hosts alone."""
+    """An event of a group, merged from the accounts of its hosts alone."""
 
     id: str
     type: str
     status: str
-    # None: it has started, or has no date. Both are now.
+    # None means now: the event has started, or has no date.
     not_before: float | None
-    # The hosts of the inventory that it names, and the names that are no host of it.
+    # The hosts of the inventory that the event names, and its names that are no host of the inventory.
     hosts: tuple[str, ...]
     outside: tuple[str, ...] = ()
-    # What the policy does with it: drain, approve or ignore.
+    # By the policy: drain, approve or ignore.
     action: str = "drain"
     # The group whose hosts show it.
     group: str = ""
@@ -46,12 +46,12 @@ class Event:
 
     @property
     def takes_down(self) -> bool:
-        """Only a pause that the policy approves without a drain takes nothing down."""
+        """Return False only for a pause that the policy approves without a drain."""
         return bool(azure.event_type(self.type).takes_down) or self.action != "approve"
 
     @property
     def position(self) -> tuple[float, str]:
-        """The place in the document, the same for everybody: `not_before`, then id."""
+        """Position in the document, the same for all runs: `not_before`, then id."""
         if self.started or self.not_before is None:
             return (float("-inf"), self.id.casefold())
         return (self.not_before, self.id.casefold())
@@ -59,42 +59,42 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """The approval of this event begins, for these hosts. It stands in their journals before it is sent."""
+    """Approval mark: written to the journals of these hosts before the approval of the event is sent."""
 
     event: str
     hosts: tuple[str, ...]
-    # Never later than now, whatever a host says.
+    # Never later than now, whatever a host reports.
     at: float
     takes_down: bool = True
-    # The VM is not waited for: the event counts only as long as somebody shows it.
+    # Nothing waits for the VM: the event counts only as long as a host shows it.
     takes_away: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Journal:
-    """What a host's journal says."""
+    """Journal of a host."""
 
     owner: str
-    # The events that it is drained for.
+    # The events that the host is drained for.
     events: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-    # Something is drained; all of it is.
+    # Something is drained; everything is.
     drained: bool = False
     finished: bool = False
-    # A return has begun: the host is drained again only after every step was done anew.
+    # A return has begun: the host counts as drained only after all steps are done again.
     returning: bool = False
     marks: tuple[Mark, ...] = ()
-    # Somebody works there until then.
+    # Until then a run is at work on the host.
     worked_on_until: float = float("-inf")
 
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What was done for a host on another machine; it is kept there."""
+    """Record of what was done for a host on another machine, stored on that machine."""
 
     machine: str
     host: str
-    # All events that it is drained for, and their types.
+    # All events that the host is drained for, and their types.
     events: tuple[str, ...]
     types: tuple[str, ...]
     run: str
@@ -103,38 +103,38 @@ class Record:
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """What the holder of a lease was about to do to a host; the lock hosts keep it."""
+    """Note on the lock hosts of what the holder of a lease was about to do to a host."""
 
     host: str
     events: tuple[str, ...]
     type: str
     run: str
-    # Where an approval is about to be sent: it.
+    # The mark of an approval that is about to be sent.
     mark: Mark | None = None
     at: float = float("-inf")
-    # The lock hosts that answered, remember back to its time, and lack it.
+    # The lock hosts that answered, have notes from that time, and lack this one.
     lacking: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """What is known about a host of the inventory."""
+    """State of a host of the inventory."""
 
     name: str
     group: str
     domain: str
-    # A good reading. Without one, `journal` is what this run has seen there before.
+    # Has a good reading. Without one, `journal` is the last one that this run has read.
     read: bool = True
-    # The ids of the events in its own good reading; without one, of those that it has shown before in this run.
+    # The ids of the events in its own good reading; without one, those that it showed earlier in this run.
     shows: tuple[str, ...] = ()
-    # Those of them that name it by its own account -> the hosts that this account names.
+    # The events that name the host by its own account -> the hosts that this account names.
     named_with: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    # By the controller's clock; None where it is not known.
+    # By the controller's clock; None if unknown.
     booted_at: float | None = None
     journal: Journal | None = None
-    # Why it is not trusted (two hosts claim one VM): it covers nothing, what is drained there is still returned.
+    # The reason not to trust the host (two hosts claim one VM): it covers no event, but is still returned to service.
     refused: str = ""
-    # Why this run can't return it to service.
+    # The reason for which this run can't return the host to service.
     stuck: str = ""
     healthy: bool = True
     service: str = ""
@@ -150,19 +150,19 @@ class Settings:
     reserve: float = 60.0
     continue_after_failure: bool = False
     uncovered: str = "refuse"
-    # A marked event that is Scheduled for so long is sent again.
+    # A marked event that is still Scheduled after this time is sent again.
     resend_after: float = 60.0
-    # How long a run waits at most.
+    # The longest wait of a run.
     patience: float = math.inf
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """All that a decision is made from."""
+    """Input of a decision."""
 
     run: str
     now: float
-    # All of the inventory that may matter, whatever the pattern says.
+    # All hosts of the inventory that may matter, also those outside of the pattern.
     hosts: tuple[Host, ...]
     events: tuple[Event, ...] = ()
     records: tuple[Record, ...] = ()
@@ -170,39 +170,39 @@ class Run:
     settings: Settings = dataclasses.field(default_factory=Settings)
     # The hosts that this run may act on: those of its batch.
     may_act_on: frozenset[str] = frozenset()
-    # Each host that belongs to a service, also those that this run leaves out -> its service. None: all of `hosts`.
+    # Host -> its service, also for hosts that this run leaves out. None: the services of `hosts`.
     services: Mapping[str, str] | None = None
-    # Group -> what went wrong there in this run. A failure stops its own group, not the others.
+    # Group -> its failures in this run. A failure stops its own group alone.
     failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-# What a run may be told to do with hosts of a group.
+# The kinds of moves for hosts of a group.
 FINISH = "finish"  # wait for an event that is under way; return to service when it is over
 RETURN = "return"  # return to service now
 ROUND = "round"  # drain, or check what is drained; then approve the one event `approve`
 DRAIN = "drain"  # drain, and approve nothing
-HOLD = "hold"  # not now: `why`, and `until` when it is looked at again at the latest
-FORGET = "forget"  # remove a journal with nothing drained and no event that is still shown
+HOLD = "hold"  # not now: `why`, and `until` when it is decided again at the latest
+FORGET = "forget"  # remove a journal in which nothing is drained and no event is still shown
 MOVES = (FINISH, RETURN, ROUND, DRAIN, HOLD, FORGET)
 
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """One thing to do now, or the reason why it is not done."""
+    """One thing to do now, or the reason not to do it."""
 
     kind: str
     group: str
     hosts: tuple[str, ...]
-    # What the hosts are, or are to be, drained for. Journals and records get these before anything else.
+    # The events that the hosts are, or are to be, drained for: written to journals and records before anything else.
     events: tuple[str, ...] = ()
     # The one event that may be approved once every host is drained; see `may_approve_now`.
     approve: str = ""
     why: str = ""
     until: float | None = None
     needs_lease: bool = False
-    # The hosts whose journal is another run's, which has lapsed.
+    # The hosts whose journal belongs to another run that has lapsed.
     take_over: tuple[str, ...] = ()
-    # For a hold: it can never be met, so there is nothing to wait for; what is short is hosts in service.
+    # For a hold: waiting is pointless, as it can never be met; too few hosts are in service.
     never: bool = False
     short_of_service: bool = False
     in_the_way: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Whether an approval may be sent."""
+    """Decision on sending an approval."""
 
     allowed: bool
     why: str = ""
@@ -239,19 +239,19 @@ class RunSettings:
     on_failed_drain: str = "restore"
     continue_after_failure: bool = False
     plan_only: bool = False
-    # How long a run waits for what is under way elsewhere, and for hosts that come back to service.
+    # The longest wait for events under way elsewhere, and for hosts that return to service.
     patience: float = 1800.0
     healthy_timeout: float = 600.0
-    # A host does nothing that was decided from an older reading.
+    # A host refuses orders that were decided from an older reading.
     oldest_reading: float = 40.0
-    # One that acts by itself holds still for so long after a reading; its mark counts for 90 seconds.
+    # A host that acts by itself waits for this time after a reading; the run mark counts for 90 seconds.
     reading_holds: float = 80.0
     settings: Settings = dataclasses.field(default_factory=Settings)
 
 
 def read_run_settings(variables: Mapping[str, t.Any]) -> RunSettings:
-    """Raises ValueError with a sentence for the user."""
-    # What was left out: in a survey of AWX a text, and before ansible-core 2.19 none is one, too.
+    """Read the settings from role variables; raise ValueError with a message for the user."""
+    # A value left out is an empty text in a survey of AWX, and "None" before ansible-core 2.19.
     given = {name: value for name, value in variables.items() if value not in (None, "", "None")}
     numbers = {name: _seconds(name, given[name]) for name in SECONDS if given.get(name) is not None}
     overlap = str(given.get("maintenance_overlap") or "wait")
@@ -306,21 +306,21 @@ def _flag(name: str, value: t.Any) -> bool:
     raise ValueError(f"{name} must be true or false, not {value!r}")
 
 
-# A single lock host may have missed a note.
+# A single lock host may have missed a note, so that one lacking it proves nothing.
 LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE = 2
 
 
 class GroupState:
-    """What the readings, journals, records and notes say about the hosts of one group."""
+    """State of one group, from the readings, journals, records and notes of its hosts."""
 
     def __init__(self, run: Run, name: str, hosts: Iterable[Host]) -> None:
         self.run = run
         self.name = name
         self.hosts = {host.name: host for host in hosts}
         shown = {event_id for host in self.hosts.values() if host.read for event_id in host.shows}
-        # A single VM that reboots can't be read: what had started there is under way.
+        # A single VM can't be read while it reboots: an event that had started there is under way.
         shown_last = {event_id for host in self.hosts.values() if not host.read for event_id in host.shows}
-        # To hold back, any good reading of a host of the group counts; one of another group never does.
+        # Any good reading of a host of the group can hold others back; one of another group never does.
         counts = [
             event
             for event in run.events
@@ -342,10 +342,10 @@ class GroupState:
                 self._notes.setdefault(note.host, []).append(note)
 
     def _note_counts(self, note: Note, host: Host) -> bool:
-        """Whether a note counts as the journal of its host: about any other host, its own reading is the truth.
+        """Return True if a note replaces the journal of its host, which is unread or may have lost it.
 
-        A host that has booted since may have lost its journal, with a mark in it. A note that two lock hosts would
-        remember, and lack, was never written by a majority: nobody has acted on it.
+        A host that has booted since the note may have lost its journal, with a mark in it. A note that two lock hosts
+        lack although they have notes from that time was never written by a majority: no run has acted on it.
         """
         if azure.event_type(note.type).takes_away or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
@@ -356,21 +356,21 @@ class GroupState:
 
     @functools.cached_property
     def first_elsewhere(self) -> Event | None:
-        """The first Scheduled event for a VM that is no host of the inventory: another run may have that VM."""
+        """First Scheduled event for a VM outside the inventory, which may belong to another run."""
         found = (event for event in self.events if event.outside and not event.started and event.takes_down)
         return next(found, None)
 
     @functools.cached_property
     def actable(self) -> list[Host]:
-        """The hosts that this run may act on and has read, in the order of people."""
+        """Hosts that this run may act on and has read, in natural order."""
         names = sorted((name for name in self.hosts if name in self.run.may_act_on), key=text.natural)
         return [self.hosts[name] for name in names if self.hosts[name].read]
 
     @functools.cached_property
     def marks(self) -> dict[str, Mark]:
-        """Event -> its newest mark, of the hosts that it names by their own account.
+        """Newest mark of each event, from the journals of hosts that the event names by their own account.
 
-        A host that can't be read any more keeps its mark until somebody whom it names is read without the event. A VM
+        The mark of a host that can't be read any more counts until a host that it names is read without the event. A VM
         that is taken away is never read again.
         """
         found: dict[str, Mark] = {}
@@ -385,7 +385,7 @@ class GroupState:
 
     @functools.cached_property
     def noted_marks(self) -> dict[str, Mark]:
-        """The same of notes: they hold the group back, and drain nobody."""
+        """Newest mark of each event in the notes: it holds the group back, but causes no drain."""
         found: dict[str, Mark] = {}
         for note in (note for notes in self._notes.values() for note in notes):
             mark = note.mark
@@ -398,7 +398,7 @@ class GroupState:
 
     @functools.cached_property
     def marked_hosts(self) -> set[str]:
-        """The hosts whose own journals mark an event that names them and that is not known to be over."""
+        """Hosts whose own journals mark an event that names them and may not be over."""
         return {
             host.name
             for host in self.hosts.values()
@@ -407,12 +407,12 @@ class GroupState:
         }
 
     def last_sent(self, event: Event) -> float | None:
-        """When an approval of it was last begun, as far as anything says that one was."""
+        """Return the time of the newest mark of an approval of the event, or None."""
         times = [found[event.id].at for found in (self.marks, self.noted_marks) if event.id in found]
         return max(times, default=None)
 
     def is_sent_for(self, host: Host, event: Event) -> bool:
-        """Whether a host marks the event that it shares with this one, by this one's own account."""
+        """Return True if a host marks the event that, by this host's own account, names both."""
         return any(
             event.id in other.named_with and any(mark.event == event.id for mark in other.journal.marks)
             for name in host.named_with.get(event.id, ())
@@ -420,16 +420,16 @@ class GroupState:
         )
 
     def is_under_way(self, event: Event) -> bool:
-        """It takes hosts down and is Started or marked. A marked one may show Scheduled for minutes."""
+        """Return True if the event takes hosts down and is Started or marked, maybe still shown as Scheduled."""
         return event.takes_down and (event.started or event.id in self.marks or event.id in self.noted_marks)
 
     def is_out(self, host: Host) -> bool:
-        """Something of it is drained, says its journal, a record on another machine, or a note of the lock hosts."""
+        """Return True if the journal, a record on another machine or a note shows that something is drained."""
         if host.stuck and self.run.settings.continue_after_failure:
-            # Rule 6: it is told and no longer counts.
+            # Rule 6: the host is reported and no longer counts.
             return False
         journal = host.journal
-        # A VM that Azure takes away delays nobody.
+        # A VM that Azure takes away does not delay others.
         if journal and journal.drained and not self._is_taken_away(host, journal.types, journal.events):
             return True
         records = self._records.get(host.name, ())
@@ -438,18 +438,18 @@ class GroupState:
         return host.name in self._notes
 
     def _is_taken_away(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
-        """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
+        """Return False again for a host that is read and shows no Preempt any more: it was cancelled."""
         found = [azure.event_type(kind).takes_away for kind in types]
         if not any(found) or not host.read:
             return any(found)
-        # What is drained for a Reboot, too, still counts while it can be read.
+        # A host that is also drained for a Reboot counts as long as it can be read.
         return all(found) and not self.by_id.keys().isdisjoint(events)
 
     def has_something_drained(self, host: Host) -> bool:
         return bool((host.journal and host.journal.drained) or self._records.get(host.name))
 
     def drained_for(self, host: Host) -> set[str]:
-        """The events for which something of the host is drained, say its journal and its records."""
+        """Return the events for which something is drained by the journal and the records of the host."""
         found = {event for record in self._records.get(host.name, ()) for event in record.events}
         return found | set(host.journal.events if host.journal and host.journal.drained else ())
 
@@ -459,7 +459,7 @@ class GroupState:
 
     @functools.cached_property
     def taken_by_events(self) -> dict[str, str]:
-        """VM -> the event under way that names it. A VM that is no host of this group stands under its own name."""
+        """Map VMs to the event under way that names them; a VM outside of this group has its own name as key."""
         taken: dict[str, str] = {}
         for event in self.events:
             if self.is_under_way(event):
@@ -469,7 +469,7 @@ class GroupState:
             journal = self.hosts[name].journal
             for mark in journal.marks if journal else ():
                 if mark.takes_down and mark.event in self.marks and mark.event not in self.by_id:
-                    # Nobody who can be read shows it, such as a single VM that reboots.
+                    # No host that can be read shows the event, such as the one of a single VM that reboots.
                     taken.setdefault(name, mark.event)
         return taken
 
@@ -478,13 +478,13 @@ class GroupState:
         return self.out | set(self.taken_by_events)
 
     def domain(self, name: str) -> str:
-        """A VM that is no host of the group counts as another domain."""
+        """Return the domain; a VM outside of the group counts as a domain of its own."""
         return self.hosts[name].domain if name in self.hosts else f"VM {name}"
 
     def in_the_way(self, names: Iterable[str], down: Iterable[str]) -> list[str]:
-        """Those of `down` that keep these hosts from going.
+        """Return those of `down` that keep these hosts from going down.
 
-        Rule 1: no host of another domain is down; beyond that, only what one single event names goes together.
+        Rule 1: no host of another domain is down; only a single event takes several domains down together.
         """
         going = set(names)
         domains = {self.domain(name) for name in going}
@@ -496,12 +496,12 @@ class GroupState:
         return next((event for event in self.by_host.get(host.name, ()) if self.is_under_way(event)), None)
 
     def event_marked_on(self, host: Host) -> Event | None:
-        """The event that is still shown and whose approval stands in the host's journal."""
+        """Return the event that is still shown and that the host's journal marks."""
         marked = {mark.event for mark in host.journal.marks} if host.journal else set()
         return next((event for event in self.by_host.get(host.name, ()) if event.id in marked), None)
 
     def worked_on_until(self, host: Host) -> float:
-        """Until when another run works there: as long as it does on one host of the same event (10)."""
+        """Return the end of another run's work on the host: it lasts as long as on any host of the same event (10)."""
         journal = host.journal
         if not journal or journal.owner == self.run.run:
             return float("-inf")
@@ -517,11 +517,11 @@ class GroupState:
         return self.worked_on_until(host) > self.run.now
 
     def is_taken_over(self, host: Host) -> bool:
-        """Its journal is another run's."""
+        """Return True if the journal belongs to another run."""
         return bool(host.journal and host.journal.owner != self.run.run)
 
     def is_covered(self, event: Event) -> bool:
-        """Every name is a host that itself shows the event and that this run may act on."""
+        """Return True if each name is a host that shows the event itself and that this run may act on."""
         if event.outside and self.run.settings.uncovered != "allow":
             return False
         return all(self.speaks_for(name, event) for name in event.hosts)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders to the hosts of a wave, and what became of them."""
+"""Orders for the hosts of a wave, and their outcomes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from .run_state import Order, Outcome
 
 
 def drain_states(drained: Iterable[str], variables: Mapping[str, Mapping[str, t.Any]]) -> dict[str, str]:
-    """What became of the drain of each host, one of DRAIN_STATES, from what it registered; `drained` were to be."""
+    """Return one of DRAIN_STATES for each host, from its registered results; `drained` are the hosts that were due."""
     due = set(drained)
     return {host: _drain_state(host in due, known) for host, known in variables.items()}
 
 
 def _drain_state(was_due: bool, known: Mapping[str, t.Any]) -> str:
     status = known.get("maintenance_status") or {}
-    # Whoever can't be read can't be drained, whatever its neighbours say about its events.
+    # A host that can't be read can't be drained, whatever its neighbours show.
     if not isinstance(status.get("events"), list):
         return "lost"
     if not was_due:
-        # One that holds nothing but marks says that an approval began, of what needs no drain.
+        # A journal with nothing but marks is that of an approval without a drain.
         return "drained" if (status.get("journal") or {}).get("state", "marked") != "marked" else "not_needed"
     drain = known.get("drain_result") or {}
     if drain.get("state") == "drained" and not drain.get("failed") and not drain.get("unreachable"):
         return "drained"
-    # A host that went away in the middle of its drain is most likely being rebooted: it is waited for, not given up.
+    # A host lost in the middle of its drain is probably rebooting: the run waits for it.
     if drain.get("late") or drain.get("unreachable"):
         return "late"
-    # The host did nothing: what the order was made from is no longer so. It is read again and gets its turn.
+    # The host did nothing, as the basis of the order has changed. It is read again and gets another turn.
     return "put_off" if drain.get("refused") else "failed"
 
 
@@ -49,23 +49,23 @@ def wave_orders(
     not_now: Iterable[str] = (),
     no_time: t.Container[str] = (),
 ) -> dict[str, Order]:
-    """What each host of a wave does after the drain: approve what, wait for what, and be restored or left.
+    """Build the orders of a wave for after the drain: the events to approve and to wait for, and the return to service.
 
-    `drains` has each host's drain state; a host that is not in it is unreachable. `later`: hosts of the batch whose
-    turn has not come, and that are left as they are; `stay`: those that stay drained for their next event; `back`:
-    those that return to service first; `not_now`: events that may not be approved now, whose hosts stay drained;
-    `no_time`: events so near that whoever is returned to service would not be drained again in time.
+    `drains` has each host's drain state; a host without one is unreachable. `later`: hosts of the batch whose turn has
+    not come, and that stay untouched; `stay`: those that stay drained for their next event; `back`: those that return
+    to service first; `not_now`: events that may not be approved now, whose hosts stay drained; `no_time`: events so
+    near that a host returned to service could not be drained again in time.
     """
     orders: dict[str, Order] = {host: empty_order(drains.get(host, "lost")) for host in batch}
-    # Who is read again first keeps the others of the event waiting, drained.
+    # A host that is read again first keeps the others of its event waiting, drained.
     put_off = set(not_now) | {
         event["id"] for event in events if any(drains.get(host) == "put_off" for host in event["hosts"])
     }
     for event in events:
         hosts = [host for host in event["hosts"] if host in orders]
         blocked = _blocked_by(event, hosts, drains)
-        # What could not be drained in time stays as it is, its neighbours too, until the event is over.
-        # So do, when it is near, those of a host that can't be read.
+        # A host that could not be drained in time stays untouched until the event is over, and so do the others of its
+        # event. When the event is near, the same goes for those of an unreachable host.
         states = {orders[host]["drain"] for host in hosts}
         beside_one_unreachable = event["action"] == "drain" and event["id"] in no_time and "lost" in states
         for host in hosts:
@@ -93,14 +93,14 @@ def wave_orders(
 
 
 def left_as_it_is() -> Order:
-    """For a host whose turn has not come."""
+    """Return the order for a host whose turn has not come."""
     order = empty_order("not_needed")
     order["later"] = True
     return order
 
 
 def returned(drain: str) -> Order:
-    """For a host that is returned to service, and does nothing else."""
+    """Return the order for a host that is only returned to service."""
     order = empty_order(drain)
     order["restore"] = True
     return order
@@ -128,7 +128,7 @@ def empty_order(drain: str) -> Order:
 
 
 def _blocked_by(event: PlanEntry, hosts: Iterable[str], drains: Mapping[str, str]) -> list[str]:
-    """The hosts that keep the event from being approved: those that it touches and that are not drained."""
+    """Return the hosts of the event that are not drained and so block its approval."""
     if event["action"] != "drain":
         return [host for host in hosts if drains.get(host, "lost") == "lost"]
     return [host for host in hosts if drains.get(host, "lost") not in ("drained", "put_off")]
@@ -152,14 +152,14 @@ def _give(order: Order, event: PlanEntry, blocked: list[str], too_late: bool, no
     elif not started:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
     if event["vanishing"]:
-        # A VM that is drained too late is taken away all the same, so its return to service would be in vain.
+        # A VM that is drained too late is still taken away, so its return to service would be in vain.
         order["taken_away"] = order["taken_away"] or too_late or event["id"] not in order["blocked"]
     elif event["id"] not in order["blocked"] or too_late:
         order["wait"].append(event["id"])
 
 
 def _contradiction(event: PlanEntry) -> run_state.Refusal:
-    """Where hosts that one event names were read again and do not all show it: who does and who does not."""
+    """Describe a contradiction: some hosts of the event were read again and do not show it."""
     if not event.get("not_believed_of"):
         return {}
     return {"why": doubts.who_shows_it(event["shown_by"], event["not_shown_by"])}
@@ -169,7 +169,7 @@ def _is_restored(order: Order, on_failed_drain: str) -> bool:
     if order["drain"] == "lost" or order["taken_away"]:
         return False
     if order["drain"] == "not_needed":
-        # Nothing was drained; the journal with the mark of the approval is put away.
+        # Nothing was drained, but the journal with the mark of the approval is closed.
         return bool(order["approve_as_is"])
     if order["blocked"] and not order["wait"]:
         return on_failed_drain == "restore"
@@ -189,7 +189,7 @@ def wave_outcomes(
     number_of_pass: int,
     previous: Mapping[str, Outcome] | None = None,
 ) -> dict[str, Outcome]:
-    """`previous`, and what this wave did to its hosts, from what they registered."""
+    """Add the outcomes of this wave, from the registered results of its hosts, to `previous`."""
     outcomes = dict(previous or {})
     for host, order in orders.items():
         if order["later"]:
@@ -217,7 +217,7 @@ def _approve_report(order: Order, known: Mapping[str, t.Any]) -> Mapping[str, t.
         return {"over": True}
     approve = known.get("approve_result") or {}
     if order["stays"] and approve.get("unsent"):
-        # It has another turn: what went wrong is told if it has none any more.
+        # The host has another turn: the error is reported if it persists in the last one.
         refused = [one for one in approve.get("refused") or () if one["id"] not in approve["unsent"]]
         return {**approve, "over": True, "error": "", "refused": refused}
     return approve if "over" in approve else {"over": False, "error": approve.get("msg") or "No approval"}
@@ -242,9 +242,9 @@ def host_outcome(
     restore: Mapping[str, t.Any],
     previous: Outcome | None = None,
 ) -> Outcome:
-    """What one wave did to one host, in the form that is reported; the results are those of the three roles.
+    """Build the outcome of one wave for one host, as it is reported, from the results of the three roles.
 
-    `previous` is what an earlier pass of the same run did to it.
+    `previous` is the outcome of an earlier pass of the same run.
     """
     before: Outcome = previous or {}
     outcome: Outcome = {
@@ -274,7 +274,7 @@ def _state(order: Order, approve: Mapping[str, t.Any], restore: Mapping[str, t.A
     if order["drain"] == "not_needed" and not restore.get("error"):
         return "failed" if approve.get("error") else "passed"
     if restore.get("state") in ("restored", "nothing"):
-        # Back in service, and yet something went wrong on the way: the run must not go on as if nothing had been.
+        # A host that is back in service after an error must still stop the run.
         return (
             "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
         )
@@ -288,17 +288,17 @@ def _rebooted(drain: Mapping[str, t.Any], restore: Mapping[str, t.Any]) -> bool 
     return before != after if before and after else None
 
 
-# Of the time after which a host would refuse: 40 seconds.
+# A share of the 40 seconds after which a host refuses.
 SHARE_OF_A_YOUNG_READING = 1 / 2
 
 
 def left_to_tasks(results: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
-    """Hosts with steps that need tasks of their own."""
+    """Return the hosts with steps that need tasks of their own."""
     return [host for host, result in results.items() if result.get("work")]
 
 
 def to_be_read_again(results: Mapping[str, Mapping[str, t.Any]], oldest: float, now: float) -> list[str]:
-    """Hosts whose drain has brought no reading along, or one that is no longer young: others took their time."""
+    """Return the hosts whose drain returned no reading, or one that has aged while other hosts were drained."""
     limit = oldest * SHARE_OF_A_YOUNG_READING
     heard = {host: (result.get("reading") or {}).get("heard_at") for host, result in results.items()}
     return [host for host, at in heard.items() if at is None or not 0 <= now - at < limit]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One round of a wave: decision to drain, decision to approve, and its record."""
+"""One round of a wave: the decision to drain, the decision to approve, and the record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Decision(t.TypedDict):
     round: Round
     fences: dict[str, run_state.FenceTerms]
     calls: list[LeaseCall]
-    # Hosts outside of the batch that have to be read first, and then it is decided again.
+    # Hosts outside of the batch that have to be read before deciding again.
     others: list[str]
 
 
@@ -37,14 +37,14 @@ def decide(
     now: float,
     read_again: HostVars | None = None,
 ) -> Decision:
-    """What of a batch may go down now, from readings that are younger than the lease, or that nobody came between.
+    """Decide what of a batch may go down now. No other run may have acted between the readings and the lease.
 
-    `read_again` are hosts outside of it that had to be read first, with what they have said now.
+    `read_again` are the new readings of hosts outside of the batch that had to be read first.
     """
     batch = list(variables)
     made = view.newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
     others = view.kept_of(read_again or (), read_again or {}, now, state["kept"])
-    # The state keeps what it had of them, so that the next plan sees what they show no more.
+    # The state keeps the earlier readings of these hosts, so that the next plan notices events no longer shown.
     seen: RunState = {**state, "kept": {**state["kept"], **others}}
     fresh = view.kept_of(batch, variables, now, seen["kept"])
     kept = {**seen["kept"], **fresh}
@@ -71,7 +71,7 @@ def decide(
 def read_first(
     state: RunState, batch: Sequence[str], run_settings: RunSettings, answers: LeaseAnswers, now: float
 ) -> list[str] | None:
-    """None if the readings of a batch will do although they are older than its lease; else whom to read along."""
+    """Return None if the readings of a batch still hold although older than its lease, else the other hosts to read."""
     if leases.are_fresh(state, batch, run_settings, now) and not leases.may_have_changed(state, batch, answers, now):
         return None
     grouping = view.grouping_of(state["kept"])
@@ -87,10 +87,10 @@ def _others_to_read(
     run_settings: RunSettings,
     now: float,
 ) -> list[str]:
-    """Hosts of the groups of this batch that are not in it and may have changed since they were read.
+    """Return the hosts outside of this batch, but in its groups, that may have changed since they were read.
 
-    Another run has noted that it is about to act on them, or they act by themselves. About whoever can be read its own
-    reading is the truth, made while this run has the lease.
+    Another run has noted that it is about to act on them, or they act by themselves. For a host that can be read, its
+    own reading counts, made while this run holds the lease.
     """
     groups = {grouping.group_of[host] for host in batch if host in grouping.group_of}
     noted = [note["host"] for note in notes if note["run"] != state["run_id"] and note["host"] in state["lease_of"]]
@@ -99,10 +99,10 @@ def _others_to_read(
 
 
 def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping[str, run_state.Kept]) -> list[str]:
-    """Hosts in service about which another run has left a note: whoever reads them removes it.
+    """Return the hosts in service for which another run has left a note, which is then removed.
 
-    Not of a host that has booted since the note was written: it may have lost its journal, with the mark of an event
-    that it still shows.
+    Hosts that have booted since the note was written are left out: they may have lost their journal, with the mark of
+    an event that they still show.
     """
     remembered = {record["host"] for record in state["records"]}
     settled: dict[str, None] = {}
@@ -120,14 +120,14 @@ def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping
 
 
 def _may_have_lost(known: run_state.Kept, note: NoteData) -> bool:
-    """Whether the host may have lost the mark that the note holds, by the rule of model.py."""
+    """Return True if the host may have lost the mark that the note holds, by the rule of model.py."""
     booted_since = known["booted_at"] is not None and known["booted_at"] > note["at"]
     is_shown = note["mark"] is not None and note["mark"]["event"] in known["named_in"]
     return booted_since and is_shown and len(note.get("lacking", ())) < model.LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
 
 
 def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, now: float) -> Decision:
-    """Only what a majority of the lock hosts was told is done."""
+    """Drop from a decision the hosts whose notes did not reach a majority of the lock hosts."""
     lost = leases.lost_leases(state, answers, decision["calls"], now)
     found = decision["round"]
     out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - leases.taken_away(found)
@@ -153,7 +153,7 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, no
 def order(
     state: RunState, found: Round, variables: HostVars, run_settings: RunSettings, inventory: view.Inventory, now: float
 ) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
-    """What each host does after the drain; why events may not be approved now; what the lock hosts are told first."""
+    """Return the orders for after the drain, the events not to approve now, and the calls to make first."""
     batch = list(variables)
     drains = drain_states(found["drain"], variables)
     kept = {**state["kept"], **view.kept_of(batch, variables, now, state["kept"])}
@@ -161,7 +161,7 @@ def order(
     grouping = view.grouping_of(kept)
     run = view.model_of_batch(state, kept, variables, made, run_settings, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
-    # An event that has started, grown or ended since is taken as it is now.
+    # An event may have started, grown or ended since: its newest entry counts.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
     held = {}
     for entry in entries:
@@ -202,7 +202,7 @@ def order(
 def confirm_approval(
     state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float
 ) -> tuple[dict[str, Order], dict[str, str]]:
-    """An approval that the lock hosts were not told of is not sent: its hosts stay drained, and are read again."""
+    """Drop approvals that were not noted by the lock hosts: their hosts stay drained, and are read again."""
     lost = leases.lost_leases(state, answers, calls, now)
     held: dict[str, str] = {}
     for host, one in orders.items():
@@ -218,14 +218,14 @@ def confirm_approval(
     return orders, held
 
 
-# The states of an outcome in which a host is in service again, or Azure's to take away.
+# The outcomes of hosts that are in service again, or left to Azure, which takes them away.
 _IN_OTHER_HANDS = ("restored", "passed", "failed", "vanished")
 
 
 def record(
     state: RunState, orders: Mapping[str, Order], found: Round | None, variables: HostVars, wave: int, now: float
 ) -> tuple[RunState, list[LeaseCall], bool]:
-    """What became of the hosts of a round, whose notes are of no use any more, and whether others have written them."""
+    """Record the outcomes of a round; return calls that remove old notes, and True if other runs have left some."""
     unsent = _not_sent(orders, variables)
     others = _left_to_others(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
@@ -233,16 +233,16 @@ def record(
     kept = {**state["kept"], **fresh}
     for host, one in orders.items():
         if not one["later"] and outcomes[host]["state"] in _IN_OTHER_HANDS:
-            # It was read before this run brought it back, or saw it off. What is read later counts again.
+            # This journal is older than the return to service or the handover to Azure. A later reading counts again.
             kept[host] = {**kept[host], "journal": None}
     back = [host for host in orders if outcomes.get(host, {}).get("state") in ("restored", "passed", "vanished")]
-    # What this run has told the lock hosts itself is not among what they have told it.
+    # `state["notes"]` lacks the notes that this run has written itself.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
     noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
     if found is not None and (unsent or others):
         found["held"].update(unsent)
         found["again"] = True
-    # A round in which nobody got on is one of waiting, whatever it was meant to be.
+    # A round without progress counts as waiting.
     got_on = any(one["restore"] or (one["acts"] and not unsent.keys() & set(one["wait"])) for one in orders.values())
     waits = found is not None and not got_on
     if found is None:
@@ -266,12 +266,12 @@ def record(
 
 
 def _owner_of(variables: Mapping[str, t.Any]) -> str:
-    """Whose journal the host had when it was read last."""
+    """Return the owner of the journal in the last reading of the host."""
     return str(((variables.get("maintenance_status") or {}).get("journal") or {}).get("run_id") or "")
 
 
 def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str]:
-    """Event -> why its approval was not sent. Its hosts stay as they are, and get another turn."""
+    """Map events to the reason for an unsent approval. Their hosts keep their state and get another turn."""
     found: dict[str, str] = {}
     for host, one in orders.items():
         result = variables[host].get("approve_result") or {} if one["acts"] else {}
@@ -284,7 +284,7 @@ def _not_sent(orders: Mapping[str, Order], variables: HostVars) -> dict[str, str
 
 
 def _left_to_others(orders: Mapping[str, Order], variables: HostVars) -> list[str]:
-    """Hosts that another run works on, or has taken over: it returns them to service, or they are read again."""
+    """Return the hosts that another run works on or has taken over: it restores them, or they are read again."""
     found = [
         host
         for host, one in orders.items()

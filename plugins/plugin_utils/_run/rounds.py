@@ -19,9 +19,9 @@ from .run_state import RunState
 
 
 class Round(t.TypedDict):
-    """One round of a batch: what may go down now. The rest comes in a later round, or says why it does not."""
+    """A round of a batch: what may go down now. The rest comes in a later round, or has a reason in `held`."""
 
-    # The events that are taken care of now, and those of the batch that are left alone.
+    # The events that are handled now, and those of the batch that are ignored.
     events: list[PlanEntry]
     ignored: list[PlanEntry]
     # The hosts that are drained now, and for which events.
@@ -31,12 +31,12 @@ class Round(t.TypedDict):
     later: list[str]
     stay: list[str]
     back: list[str]
-    # Event -> why it is not begun.
+    # Event -> the reason not to begin it.
     held: dict[str, str]
-    # Whether another round may have something; with nothing to do now, when it is worth another look.
+    # Another round may have work. With nothing to do now, waiting may help.
     again: bool
     waits: bool
-    # All that is waited for is that enough hosts are in service; that these hosts are.
+    # The round waits for nothing but enough hosts in service; for these hosts to be in service.
     waits_for_service: bool
     waits_for: list[str]
 
@@ -48,8 +48,10 @@ def next_round(
     unleased: Mapping[str, str] | None = None,
     unfit: Mapping[str, str] | None = None,
 ) -> Round:
-    """`unleased`: group -> why this run does not have what it needs to begin something there; `unfit`: host -> why it
-    can't be drained.
+    """Return the next round of a batch.
+
+    `unleased`: group -> the reason for which this run does not have its lease; `unfit`: host -> the reason for which
+    the host can't be drained.
     """
     missing, not_fit = unleased or {}, unfit or {}
     moves = [_without_lease(move, missing) for move in what_may_go_down_now(run)]
@@ -81,7 +83,7 @@ def next_round(
         "stay": sorted(busy & stay & drained, key=text.natural),
         "back": back,
         "held": held,
-        # Nobody waits for a VM that is taken away, so another round would be the same.
+        # The run does not wait for a VM that is taken away, so another round would be the same.
         "again": bool(put_off) and did,
         "waits": not did
         and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
@@ -98,12 +100,12 @@ def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
 
 
 def _is_chosen(entry: PlanEntry, going: set[str]) -> bool:
-    """Started events are waited for, what is taken away is drained at once; the rest is decided by the rules."""
+    """Return True for Started events, for VMs that are taken away, and for what the rules have chosen."""
     return entry["status"] == "Started" or entry["vanishing"] or entry["id"] in going
 
 
 def drained_for(entries: Sequence[PlanEntry], drained: set[str]) -> dict[str, list[str]]:
-    """A drain is for all events of a host that need one, so that it is not returned to service between them."""
+    """Map drained hosts to all events that need the drain, so that they are not returned to service between them."""
     found: dict[str, list[str]] = {}
     for entry in entries:
         if entry["action"] == "drain":
@@ -123,14 +125,14 @@ def _may_still_come(put_off: Sequence[PlanEntry], moves: Sequence[Move]) -> bool
     return any(entry["id"] not in never for entry in put_off)
 
 
-# A run that waits looks again after so many seconds, at random, so that two of them do not meet for ever.
+# A run that waits pauses for a random number of seconds, so that two runs do not collide forever.
 SHORTEST_PAUSE, LONGEST_PAUSE = 4, 9
-# How often the playbook reads all hosts and goes through the batches.
+# The number of times that the playbook reads all hosts and works through the batches.
 PASSES = 3
 
 
 def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
-    """As many of these hosts as are done while their reading is fresh; hosts that one event names stay together."""
+    """Limit the hosts to those that can be drained while their readings are fresh; hosts of one event stay together."""
     if not state["slice"]:
         return list(hosts)
     together = waves.Joined()
@@ -149,7 +151,7 @@ def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
 
 
 def next_slice(before: int, orders: Mapping[str, run_state.Order], variables: Mapping[str, Mapping[str, t.Any]]) -> int:
-    """Half as many, where hosts refused for the age of their reading alone."""
+    """Halve the slice if a host refused because of the age of its reading."""
     refused = [
         host
         for host in orders
@@ -160,7 +162,7 @@ def next_slice(before: int, orders: Mapping[str, run_state.Order], variables: Ma
 
 
 def left_of_the_batch(state: RunState, found: Round, batch: Sequence[str]) -> list[str]:
-    """The hosts of the next round: those that are not through, as many as go in one."""
+    """Return the hosts of the next round: those of the batch that are not finished, limited to a slice."""
     waiting = {host for entry in _entries(state) if entry["id"] in found["held"] for host in entry["hosts"]}
     through = {
         host
@@ -184,13 +186,13 @@ def goes_on(
     run_settings: model.RunSettings,
     now: float,
 ) -> tuple[bool, int]:
-    """Whether the batch has another round, and how long to pause before it. `seen` were in this one."""
+    """Return True if the batch has another round, and the pause before it. `seen` were in this one."""
     bad = any(state["outcomes"].get(host, {}).get("state") in run_state.BAD_STATES for host in batch)
     if bad and not run_settings.continue_after_failure:
         return False, 0
     since = state["waits_since"]
     if since is None:
-        # With slices there are hosts whose turn comes only now.
+        # With slices, other hosts may not have had a turn.
         return found["again"] or not set(seen).issuperset(left_of_the_batch(state, found, batch)), 0
     if not (found["again"] or found["waits"]) or _own_hosts_come_first(state, found, batch):
         return False, 0
@@ -201,6 +203,6 @@ def goes_on(
 
 
 def _own_hosts_come_first(state: RunState, found: Round, batch: Sequence[str]) -> bool:
-    """What is waited for is this run's own to do, in another batch: then this one comes up again in the next pass."""
+    """Return True if the hosts to wait for are in another batch of this run; this batch has a turn in the next pass."""
     others = set(state["hosts"]) - set(batch)
     return state["number_of_pass"] < PASSES and bool(found["waits_for"]) and others.issuperset(found["waits_for"])

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules: what may go down now, and what may be approved.
 
-The decision is made again whenever something has changed, from the newest readings, so it is never about more than the
-next thing to do. model.py defines the words, such as "under way" and "down".
+The decision is made again from the newest readings whenever something has changed, so it only covers the next thing to
+do. Terms such as "under way" and "down" are defined in model.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._common.text import natural, some_of
 from . import model
 from .model import Event, GroupState, Host, Move, Run, Verdict
 
-# Why something does not begin. At its own deadline, `maintenance_overlap` decides about those in _FORCED.
+# Causes for not beginning. At the deadline of an event, `maintenance_overlap` decides on those in _FORCED.
 _FAILED = "failed"
 _UNCOVERED = "uncovered"
 _WORKED_ON = "worked on"
@@ -36,21 +36,21 @@ class _Obstacle:
     why: str
     until: float | None = None
     never: bool = False
-    # Who is in the way.
+    # The hosts in the way.
     hosts: tuple[str, ...] = ()
 
 
 def what_may_go_down_now(run: Run) -> tuple[Move, ...]:
-    """For each group what to do now, and what is held back for which reason. The most urgent group first."""
+    """Return the moves of each group, holds with their reasons included, the most urgent group first."""
     states = group_states(run)
     room = _Room(run, states)
     return tuple(move for state in states for move in _Decision(state, room).moves())
 
 
 def may_approve_now(event_id: str, run: Run, hosts: Iterable[str]) -> Verdict:
-    """The check right before the POST, from the newest readings of the whole group of these hosts, which it names.
+    """Check an approval right before the POST, from the newest readings of the whole group of the hosts that it names.
 
-    A host of another group may show an event of the same id.
+    The group is found by these hosts, as a host of another group may show an event of the same id.
     """
     named = set(hosts)
     states = (state for state in group_states(run) if event_id in state.by_id)
@@ -90,20 +90,20 @@ def run_leaves_alone(state: GroupState, event: Event) -> bool:
 
 
 def drain_deadline(run: Run, event: Event) -> float:
-    """When a drain must begin at the latest: `drain_timeout` plus reserve before `not_before`."""
+    """Return the latest time to begin a drain: `drain_timeout` plus reserve before `not_before`."""
     return event.position[0] - run.settings.drain_timeout - run.settings.reserve
 
 
 class _Decision:
-    """The moves of one group."""
+    """Decision on the moves of one group."""
 
     def __init__(self, state: GroupState, room: _Room) -> None:
         self.state = state
         self.room = room
         self.run = state.run
-        # What goes down by what is decided here.
+        # Hosts that this decision takes down.
         self.going: set[str] = set()
-        # What stays drained although it is not approved.
+        # Hosts that stay drained without an approval.
         self.staying: set[str] = set()
 
     def moves(self) -> list[Move]:
@@ -117,7 +117,7 @@ class _Decision:
         finishing = self._finishing(busy, resent={move.approve for move in begun})
         returned = self._returned()
         waiting = {name for move in returned for name in move.hosts} & self.state.out
-        # Rule 2: what is out comes first. Nothing begins until it is back in service.
+        # Rule 2: hosts that are out come first. Nothing begins until they are back in service.
         begun = [self._after_returns(move, waiting) for move in begun]
         return [*forgotten, *at_once, *sent, *finishing, *returned, *self._not_returned(), *begun, *self._unread()]
 
@@ -143,7 +143,7 @@ class _Decision:
         )
 
     def _forgotten(self) -> list[Move]:
-        """(9) A journal with nothing drained and no event that is still shown is removed by whoever reads it."""
+        """(9) Remove journals in which nothing is drained and no event is still shown."""
         return [
             self._move(model.FORGET, [host.name], sorted(model.events_in_journal(host.journal)))
             for host in self.state.actable
@@ -154,7 +154,7 @@ class _Decision:
         ]
 
     def _drained_at_once(self) -> list[Move]:
-        """What is not held back by anybody, and needs no lease: the host's journal is lock enough."""
+        """Drain without a lease what nothing holds back: the host's journal is lock enough."""
         found = []
         for event in [event for event in self.state.events if event.action == "drain"]:
             hosts = [name for name in event.hosts if self._is_due_at_once(name, event)]
@@ -164,7 +164,7 @@ class _Decision:
         return found
 
     def _drained_after_the_approval(self, busy: set[str]) -> list[Move]:
-        """(8) A host that a sent event names later; rule 3: one that lost its journal while its event is under way."""
+        """(8) Drain hosts that a sent event names later; rule 3: those that lost their journal during the event."""
         found = []
         for event in [event for event in self.state.events if event.action == "drain" and not event.takes_away]:
             hosts = [name for name in event.hosts if name not in busy and self._is_caught(name, event)]
@@ -188,7 +188,7 @@ class _Decision:
         return lost or self.state.is_sent_for(host, event)
 
     def _is_due_at_once(self, name: str, event: Event) -> bool:
-        """Rule 4: the VM of a Preempt or Terminate is taken away in any case."""
+        """Rule 4: return True for a Preempt or Terminate, which takes the VM away in any case."""
         return event.takes_away and not event.started and self._is_to_drain(name, event)
 
     def _is_to_drain(self, name: str, event: Event) -> bool:
@@ -198,13 +198,13 @@ class _Decision:
         return not _is_drained(host, event) and not self.state.is_worked_on(host)
 
     def _finishing(self, busy: set[str], resent: set[str]) -> list[Move]:
-        """Rule 2: a host whose event is marked or Started is waited for, and never returned to service before."""
+        """Rule 2: wait for hosts whose event is marked or Started, and never return them to service before."""
         found = []
         for host in self.state.actable:
             ours = self.state.has_something_drained(host) or (host.journal and host.journal.marks)
             if not ours or host.name in busy or host.name in self.returnable:
                 continue
-            # What takes nothing down is waited for too, once it was sent: then its mark is removed.
+            # A sent event that takes nothing down is also waited for, so that its mark is removed.
             event = self.state.event_under_way_of(host) or self.state.event_marked_on(host)
             if not event or event.id in resent:
                 continue
@@ -215,7 +215,7 @@ class _Decision:
         return found
 
     def _unread(self) -> list[Move]:
-        """What is down and can't be read is waited for: only a good reading shows that its event is over."""
+        """Wait for hosts that are down and can't be read: only a good reading shows that their event is over."""
         awaited = (self.state.down | self.state.marked_hosts) & self.run.may_act_on
         return [
             self._move(model.HOLD, [host.name], why=f"{host.name} is down and can't be read")
@@ -224,19 +224,19 @@ class _Decision:
         ]
 
     def _is_returnable(self, host: Host, busy: set[str]) -> bool:
-        """Something of it is drained, and nothing speaks against its return to service."""
+        """Return True if something is drained, and nothing prevents the return to service."""
         return (
             self.state.has_something_drained(host)
             and host.name not in busy
             and not host.stuck
             and not self.state.event_under_way_of(host)
             and not self.state.is_worked_on(host)
-            # It is taken away anyway; work returned to it would only be lost.
+            # Work returned to a VM that is taken away would be lost.
             and not any(event.takes_away and event.action == "drain" for event in self.state.by_host.get(host.name, ()))
         )
 
     def _returned(self) -> list[Move]:
-        """Rule 2: what is out and neither under way nor the next is returned to service."""
+        """Rule 2: return hosts to service that are out, but neither under way nor next."""
         found = []
         for host in self.returnable.values():
             if host.name in self.going or host.name in self.staying:
@@ -249,7 +249,7 @@ class _Decision:
         return found
 
     def _not_returned(self) -> list[Move]:
-        """What is out, but in the hands of another run, or can't be returned."""
+        """Hold hosts that are out, but that another run works on, or that can't be returned to service."""
         found = []
         for host in self.state.actable:
             if self.state.has_something_drained(host) and not self.state.event_under_way_of(host):
@@ -271,12 +271,11 @@ class _Decision:
         return _Obstacle(_WORKED_ON, why, until=self.state.worked_on_until(host))
 
     def _begun(self, busy: set[str]) -> list[Move]:
-        """The next of the group with what goes along, and what is held back."""
+        """Begin the next events of the group, and hold the others."""
         moves = []
-        # A host that is out, but may be returned to service, is returned first and delays nobody.
+        # A host that may be returned to service is returned first and delays no event.
         fixed = self.state.down - set(self.returnable)
         for event in self.state.events:
-            # One thing at a time for each host.
             if not self._is_candidate(event) or not busy.isdisjoint(event.hosts):
                 continue
             down = fixed | self.going | self.staying
@@ -293,12 +292,12 @@ class _Decision:
         if event.started or run_leaves_alone(self.state, event):
             return False
         sent = self.state.last_sent(event)
-        # (8) A marked event that shows Scheduled for 60 s is sent again.
+        # (8) A marked event that is still Scheduled after 60 s is sent again.
         return sent is None or self.run.now - sent >= self.run.settings.resend_after
 
     def _obstacle(self, event: Event, down: set[str]) -> _Obstacle | None:
         if self.state.name in self.run.failures:
-            # Rule 1: a failure stops its own group, not the others.
+            # Rule 1: a failure stops its own group alone.
             return _Obstacle(_FAILED, f"Not begun, as something went wrong: {self.run.failures[self.state.name]}")
         return (
             _not_covered(self.state, event)
@@ -310,7 +309,7 @@ class _Decision:
         )
 
     def _at_work(self, event: Event) -> _Obstacle | None:
-        """Only what has lapsed is taken over."""
+        """Wait for other runs at work on hosts of the event: only a run that has lapsed is taken over."""
         for name in event.hosts:
             host = self.state.hosts.get(name)
             if host and self.state.is_worked_on(host):
@@ -326,7 +325,7 @@ class _Decision:
         return dataclasses.replace(move, approve=event.id, needs_lease=True)
 
     def _round_events(self, event: Event) -> tuple[str, ...]:
-        """Rule 3: events that name the same hosts, or a part of them, are one round: one drain."""
+        """Rule 3: return the events that name the same hosts, or a part of them: they share one round and one drain."""
         named = set(event.hosts)
         together = {
             other.id: other
@@ -337,16 +336,17 @@ class _Decision:
         return tuple(other.id for other in sorted(together.values(), key=lambda other: other.position))
 
     def _is_drained_all_the_same(self, event: Event, obstacle: _Obstacle, down: set[str]) -> bool:
-        """`drain_timeout` plus reserve before `not_before`: drained, but not approved."""
+        """Return True if the event is drained, but not approved, as its drain deadline has come."""
         if event.action != "drain" or self.run.now < drain_deadline(self.run, event):
             return False
         proceeds = self.run.settings.overlap == "proceed"
         rule_1 = _other_domain_down(self.state, event, down)
         if obstacle.cause not in (*_FORCED, _UNCOVERED) or (rule_1 and rule_1.cause != _UNDER_WAY):
             return False
-        # Rule 4 goes before rule 2: what is drained already, and has no time left for a return, stays so.
+        # Rule 4 goes before rule 2: hosts that are drained and have no time left for a return stay drained.
         self.staying.update(name for name in event.hosts if name in self.returnable)
-        # Rule 7: its readable hosts, if rules 1 and 5 allow. Rules 4, 5 and the order of the document: with `proceed`.
+        # Rule 7: the readable hosts of an uncovered event are drained if rules 1 and 5 allow. Only `proceed` overrides
+        # rules 4, 5 and the order of the document.
         free = not rule_1 and not self.room.obstacle(self.state, event)
         forced = proceeds or (obstacle.cause == _UNCOVERED and free)
         return forced and bool(self._to_drain(event))
@@ -372,13 +372,13 @@ class _Decision:
 
 
 def _is_drained(host: Host, event: Event) -> bool:
-    """All of it, for this event, and no return has begun (5)."""
+    """Return True if all of the host is drained for this event, and no return has begun (5)."""
     journal = host.journal
     return bool(journal and journal.finished and not journal.returning and event.id in journal.events)
 
 
 def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
-    """Every name must be a host that itself shows the event, and on which this run may act."""
+    """Check that each name is a host that shows the event itself, and that this run may act on."""
     if state.is_covered(event):
         return None
     missing = [name for name in event.hosts if not state.speaks_for(name, event)]
@@ -387,7 +387,7 @@ def _not_covered(state: GroupState, event: Event) -> _Obstacle | None:
         missing += event.outside
         outside += event.outside
     why = f"Nobody speaks in this run for {some_of(missing)}, which event {event.id} names"
-    # Nobody will, and its hosts are drained when this run has long ended.
+    # Waiting is in vain: these hosts never join the run, which ends before the drain deadline.
     never = bool(outside) and drain_deadline(state.run, event) > state.run.now + state.run.settings.patience
     return _Obstacle(_UNCOVERED, why, never=never)
 
@@ -404,7 +404,7 @@ def _not_drained(state: GroupState, event: Event) -> _Obstacle | None:
 
 
 def _one_before(state: GroupState, event: Event) -> _Obstacle | None:
-    """Rule 3 (6): of the events that share a host the next is approved when the one before is over."""
+    """Rule 3 (6): check that earlier events of the same hosts are over."""
     for name in event.hosts:
         for other in state.by_host.get(name, ()):
             if other.id != event.id and _must_be_gone(state, other, event):
@@ -422,14 +422,14 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
     ):
         return False
     if azure.event_type(other.type).blocks == azure.SAME_VM:
-        # Whatever becomes of it: while it is due first, nothing else of that host is approved.
+        # While such an event is due first, no other event of that host is approved, whether this one is or not.
         return True
-    # One that this run can't approve, or that takes nothing down, keeps nobody waiting.
+    # An event that this run can't approve, or that takes nothing down, does not hold others back.
     return other.takes_down and other.action != "ignore" and state.is_covered(other)
 
 
 def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> _Obstacle | None:
-    """Rules 1 and 4."""
+    """Rules 1 and 4: check that no host of another domain is down."""
     going = (*event.hosts, *event.outside)
     names = state.in_the_way(going, down)
     if not names:
@@ -443,7 +443,7 @@ def _other_domain_down(state: GroupState, event: Event, down: Iterable[str]) -> 
 
 
 def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
-    """Runs that share no inventory take the events in the order of the document."""
+    """Check the order of the document, by which runs that share no inventory take turns."""
     first = state.first_elsewhere
     if first is None or first.position >= event.position:
         return None
@@ -452,7 +452,7 @@ def _earlier_elsewhere(state: GroupState, event: Event) -> _Obstacle | None:
 
 
 def _is_down_by_its_own_word(state: GroupState, name: str) -> bool:
-    """Where all groups are counted together, what a host says of others would hold up groups that are not its own."""
+    """Return True if the host itself shows that it is down: its claims about others must not hold up other groups."""
     host = state.hosts.get(name)
     if host is None:
         return False
@@ -461,7 +461,7 @@ def _is_down_by_its_own_word(state: GroupState, name: str) -> bool:
 
 
 class _Room:
-    """Rule 5: how many may be down at once, in all groups together, and how many must be in service."""
+    """Rule 5: limits on hosts down at once, in all groups together, and on hosts that must be in service."""
 
     def __init__(self, run: Run, states: list[GroupState]) -> None:
         self.run = run
@@ -486,7 +486,7 @@ class _Room:
         limit = self.run.settings.max_at_once
         others = self.down - set(event.hosts)
         if limit is not None and others and len(others) + len(event.hosts) > limit:
-            # An event can't be parted: one that is larger than the limit goes alone.
+            # An event can't be split: one that is larger than the limit goes alone.
             why = f"{len(others)} hosts are down already, and maintenance_max_at_once is {limit}"
             return _Obstacle(_SERVICE, why)
         if self.services:
@@ -498,7 +498,7 @@ class _Room:
     def _short_of(self, service: str, going: set[str]) -> _Obstacle | None:
         names = self.services.get(service, [])
         least = at_least(self.run.settings.min_in_service, len(names))
-        # Whom this run leaves out it does not read: they never count as in service.
+        # This run does not read hosts that it leaves out, so they never count as in service.
         staying = [self.hosts[name] for name in names if name not in going and name in self.hosts]
         good = [
             host
@@ -513,7 +513,7 @@ class _Room:
 
 
 def at_least(value: int | str | None, count: int) -> int:
-    """A number of hosts from an int, "5" or "50%" of `count`. A share is rounded up: it is a promise."""
+    """Return a number of hosts from an int, "5" or "50%" of `count`. A share is rounded up, as it is a minimum."""
     if value is None:
         return 0
     text = str(value).strip()

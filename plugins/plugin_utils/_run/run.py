@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run: its begin, its plan, its batches and its leftovers."""
+"""A run: its beginning, its plans, its batches and its leftovers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .orders import SHARE_OF_A_YOUNG_READING, left_as_it_is, returned
 from .run_state import Kept, RecordData, RunState
 from .summary import MOST_HOSTS
 
-# A node's label says that it has the annotation, which nobody can search for.
+# Annotations can't be searched for, so a node that has this one also has a label.
 ANNOTATION = "maintenance.azure/drained"
 RecordHolder: t.TypeAlias = kinds.RecordsPlace | kinds.Cluster
-# Folder of a machine, or cluster -> what it answered.
+# Folder of a machine, or cluster -> its answer.
 RecordAnswers: t.TypeAlias = Mapping[RecordHolder, Mapping[str, t.Any]]
 
 
 def answer_of_cluster(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What kubernetes.core.k8s_info said, in the words of a machine with records."""
+    """Convert a result of kubernetes.core.k8s_info to the answer of a machine with records."""
     nodes = result.get("resources")
     if result.get("failed") or result.get("unreachable") or not isinstance(nodes, list):
         return {"msg": result.get("msg") or "no answer"}
@@ -64,9 +64,9 @@ def recorded_hosts(answer: Mapping[str, t.Any]) -> set[str]:
 
 
 def with_records(state: RunState, needs: Mapping[str, Sequence[RecordHolder]], answers: RecordAnswers) -> RunState:
-    """What the other machines remember. Hosts whose steps need one that can't be asked are not drained.
+    """Add the records of other machines to the state. Hosts with steps on a machine that can't be read are not drained.
 
-    `needs`: host -> where its steps leave records. A machine says nothing about other hosts of the inventory.
+    `needs`: host -> the places in which its steps leave records. A machine is trusted for these hosts alone.
     """
     records: list[RecordData] = []
     foreign: list[RecordData] = []
@@ -97,7 +97,7 @@ def with_records(state: RunState, needs: Mapping[str, Sequence[RecordHolder]], a
 
 
 def foreign_records(state: RunState) -> list[str]:
-    """Records of hosts that the inventory no longer has, or whose steps do not act there: what to do about them."""
+    """Describe the records of hosts that the inventory no longer has, or whose steps do not act there."""
     lines = []
     for kept in state["foreign_records"]:
         known = kept["host"] in state["lease_of"]
@@ -110,7 +110,7 @@ def foreign_records(state: RunState) -> list[str]:
 
 
 def remembered_only(state: RunState) -> list[str]:
-    """Hosts that have no event and no journal, such as after the loss of their disk, and that others remember."""
+    """Return the hosts without event or journal that other machines have records of, as after the loss of a disk."""
     quiet = set(state["plan"]["nothing_to_do"]) - set(state["plan"]["restore_first"])
     return [kept["host"] for kept in state["records"] if kept["host"] in quiet and _shows_none(state, kept)]
 
@@ -131,10 +131,11 @@ def begin(
     services: Mapping[str, str] | None = None,
     vms: KnownVms | None = None,
 ) -> RunState:
-    """`groups`: each host of the inventory, whatever the pattern of the run, and its `maintenance_delivery_group`.
+    """Create the state of a run.
 
-    `windows`: those of them that are Windows hosts. `services`: host -> its service, also of hosts that the run leaves
-    out, where that matters. `vms`: what the inventory declares of all its hosts.
+    `groups`: each host of the inventory, also outside of the pattern, and its `maintenance_delivery_group`. `windows`:
+    the Windows hosts among them. `services`: host -> its service, also for hosts that the run leaves out, where that
+    matters. `vms`: the VMs that the inventory declares.
     """
     return {
         "run_id": run_id,
@@ -169,7 +170,7 @@ def begin(
 def plan(
     state: RunState, variables: HostVars, run_settings: RunSettings, inventory: view.Inventory, now: float
 ) -> RunState:
-    """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
+    """Make the newest plan of all hosts, and keep the readings that it was made from."""
     made = view.newest_plan(list(variables), variables, run_settings, inventory, now, read_again=False)
     fresh = view.kept_of(variables, variables, now, state["kept"])
     kept = {**state["kept"], **fresh}
@@ -199,13 +200,13 @@ def plan(
         "number_of_pass": state["number_of_pass"] + 1,
         "plan": made,
         "kept": kept,
-        # In a batch the other hosts' readings are not at hand.
+        # A batch lacks the readings of other hosts.
         "vms": with_told_scopes(state["vms"], this_hosts_of(shared_names, variables)),
         "not_shown": view.not_shown_now(state, fresh),
         "refused": made["refused_hosts"],
-        # Events keep what was first planned for them.
+        # Events keep their first plan.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
-        # Kept, as the event may be over when the run is: then nobody took care of it.
+        # Earlier doubts stay: an event may be over at the end of the run although the run did not handle it.
         "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
     }
     return {**after, "to_read": bool(_to_run(after, run_settings)), "round": {}}
@@ -214,7 +215,7 @@ def plan(
 def returned_by_others(
     outcomes: Mapping[str, run_state.Outcome], kept: Mapping[str, Kept], seen: Iterable[str]
 ) -> dict[str, run_state.Outcome]:
-    """Another run has taken over what this one has left drained, and returned it."""
+    """Mark hosts as restored that this run left drained and that another run has returned to service."""
     found = {
         host for host in seen if is_in_service(kept[host]) and outcomes.get(host, {}).get("state") == run_state.STAYS
     }
@@ -222,8 +223,7 @@ def returned_by_others(
 
 
 def _to_run(state: RunState, run_settings: RunSettings) -> list[PlanWave]:
-    """The waves that may begin: a failure stops those of its own group."""
-    # With nothing but a plan asked for, the plan is the output.
+    """Return the waves that may begin: a failure stops those of its own group."""
     if run_settings.plan_only:
         return []
     grouping = view.grouping_of(state["kept"])
@@ -237,19 +237,19 @@ def is_in_service(known: Kept) -> bool:
 
 
 def for_the_plays(state: RunState, run_settings: RunSettings, now: float) -> dict[str, t.Any]:
-    """What `hosts:` and `serial:` of the plays are made of."""
+    """Return the hosts and batches for `hosts:` and `serial:` of the plays."""
     return {
         "waves": [wave["hosts"] for wave in _to_run(state, run_settings)],
-        # Whatever stopped the run: a host whose event is over belongs back in service.
+        # Also after the run was stopped: a host whose event is over belongs back in service.
         "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
         "reads": _to_read(state, run_settings, now) if state["to_read"] else [],
     }
 
 
 def _to_read(state: RunState, run_settings: RunSettings, now: float) -> list[str]:
-    """The hosts that are read before the next plan: not those that were read when they returned to service.
+    """Return the hosts to read before the next plan, without those that were read when they returned to service.
 
-    There is always one, as a play without hosts makes no plan.
+    The list has at least one host, as a play without hosts makes no plan.
     """
     gone = set(hosts_taken_away(state))
     hosts = [host for host in state["hosts"] if host not in gone]
@@ -263,11 +263,11 @@ def _is_young(known: Kept | None, run_settings: RunSettings, now: float) -> bool
 
 
 def for_the_actions(state: RunState) -> dict[str, t.Any]:
-    """What the actions of a run ask the store for: see store.py."""
+    """Return the values that the actions of a run get from the store, see store.py."""
     return {
         "run_id": state["run_id"],
         "taken_away": hosts_taken_away(state),
-        # What hosts have said before, they have said in this run.
+        # Earlier readings of hosts belong to this run.
         "has_read": bool(state["plan"]),
     }
 
@@ -278,7 +278,7 @@ def hosts_taken_away(state: RunState) -> list[str]:
 
 
 def in_numbers(plan: Plan) -> dict[str, t.Any]:
-    """What a plan holds, for later jobs."""
+    """Count the content of a plan, for later jobs."""
     waves = plan["waves"]
     deadlines = [wave["deadline"] for wave in waves if wave["deadline"]]
     return {
@@ -295,27 +295,27 @@ def in_numbers(plan: Plan) -> dict[str, t.Any]:
 
 def leftovers(state: RunState) -> list[str]:
     """Return the hosts that a run left drained and whose event is over."""
-    # The disk with the journal may be gone; then only other machines remember.
+    # If the disk with the journal was lost, only other machines have records.
     found = dict.fromkeys([*state["plan"]["restore_first"], *remembered_only(state)])
     return [host for host in found if not _is_taken_care_of(state, host)]
 
 
 def _is_taken_care_of(state: RunState, host: str) -> bool:
-    """Since the plan was made."""
+    """Return True if the host was handled as a leftover since the plan was made."""
     outcome = state["outcomes"].get(host)
     return outcome is not None and outcome["wave"] == 0 and outcome["number_of_pass"] == state["number_of_pass"]
 
 
-# A host says for 30 seconds that somebody is at work there, unless it hears from him. Who goes on after that is alive.
+# Work on a host counts for 30 seconds after the last call of a run. A run that is still at work after that is alive.
 LONGEST_WAIT_FOR_THE_DEAD = 45
 
 
 def return_leftovers(
     state: RunState, variables: HostVars, run_settings: RunSettings, since: float, now: float
 ) -> tuple[dict[str, run_state.Order], int]:
-    """For hosts that an earlier run left drained and that nothing is planned for; and how long to pause for others.
+    """Return the orders for hosts that an earlier run left drained, and the pause if other runs are at work.
 
-    Whoever died there a moment ago may still count as being at work.
+    A run that died on a host a moment ago may still count as being at work.
     """
     kept = view.kept_of(variables, variables, now)
     orders: dict[str, run_state.Order] = {}
@@ -348,7 +348,7 @@ class Check(t.TypedDict):
 
 
 def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> Check:
-    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a run by itself."""
+    """Check if this batch may begin; `stop` is the reason if not. Ansible itself would not stop the run."""
     wave = next((wave for wave in state["plan"]["waves"] if set(wave["hosts"]) == set(batch)), None)
     names = ", ".join(batch)
     stop = ""
@@ -378,9 +378,9 @@ def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
 
 
 def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> list[str]:
-    """Hosts of the groups of this batch that may have drained themselves since they were read.
+    """Return the hosts of the groups of this batch that may have drained themselves since they were read.
 
-    The mark that a reading leaves keeps them from it for a while, and no longer.
+    The run mark that a reading leaves prevents this for a limited time only.
     """
     group_of = view.grouping_of(state["kept"]).group_of
     groups = {group_of[host] for host in batch if host in group_of}

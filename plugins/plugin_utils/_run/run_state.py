@@ -11,7 +11,7 @@ import typing as t
 from .._lease.lease import Refusal as LeaseRefusal
 from .._plan.plan import Plan, PlanEntry
 
-# What became of a host's drain. Only a journal that says so makes a host drained.
+# Results of a host's drain. Only its journal makes a host drained.
 DRAIN_STATES = ("drained", "not_needed", "late", "failed", "lost", "put_off")
 # Drained for another event, whose turn comes in a later round of the same wave.
 STAYS = "stays drained"
@@ -20,17 +20,17 @@ BAD_STATES = ("left_drained", "failed", "lost")
 
 
 class Refusal(t.TypedDict, total=False):
-    """An event that was not approved, as it would start for others too."""
+    """An event that was not approved, as it would also start for other VMs."""
 
     id: str
     uncovered: list[str]
     why: str
-    # What the role approve says about it.
+    # By the role approve.
     reason: str
 
 
 class MarkData(t.TypedDict):
-    """As a journal and a note keep it: the approval of this event begins, for these hosts."""
+    """Approval mark as stored in journals and notes: the approval of the event begins, for these hosts."""
 
     event: str
     hosts: list[str]
@@ -49,15 +49,15 @@ class _NoteAsKept(t.TypedDict):
 
 
 class NoteData(_NoteAsKept, total=False):
-    """What the holder of a lease is about to do to a host; the lock hosts hold it."""
+    """Note on the lock hosts of what the holder of a lease is about to do to a host."""
 
-    # The lock hosts that have it, and those that remember back to its time and lack it. They know nothing of that.
+    # The lock hosts that have it, and those that have notes from that time but lack it. Not stored on lock hosts.
     by: list[str]
     lacking: list[str]
 
 
 class FenceTerms(t.TypedDict):
-    """What a host compares with its own clock, journal and document before it does anything."""
+    """Terms that a host compares with its own clock, journal and document before it acts."""
 
     boot_id: str | None
     seconds: float | None
@@ -69,7 +69,7 @@ class FenceTerms(t.TypedDict):
 
 
 class RecordData(t.TypedDict):
-    """What a machine says that was done there for a host."""
+    """Record on a machine of what was done there for a host."""
 
     machine: str
     host: str
@@ -81,7 +81,7 @@ class RecordData(t.TypedDict):
 
 
 class LeaseCall(t.TypedDict):
-    """One lock host that is asked about the lease of one group."""
+    """Call to one lock host about the lease of one group."""
 
     group: str
     lock_host: str
@@ -90,10 +90,10 @@ class LeaseCall(t.TypedDict):
 
 
 class Order(t.TypedDict):
-    """What one host of a batch is told to do after its drain."""
+    """Order for one host of a batch, for after its drain."""
 
     drain: str
-    # It was drained, or looked after, in this round.
+    # The host was due to be drained in this round.
     drains: bool
     approve_drained: list[str]
     approve_as_is: list[str]
@@ -109,12 +109,12 @@ class Order(t.TypedDict):
     acts: bool
     restore: bool
     stays: bool
-    # Its turn has not come: it is left as it is.
+    # Its turn has not come: it stays untouched.
     later: bool
 
 
 class Outcome(t.TypedDict, total=False):
-    """What became of a host in a run."""
+    """Outcome of a host in a run."""
 
     state: str
     wave: int
@@ -132,7 +132,7 @@ class Outcome(t.TypedDict, total=False):
 
 
 class JournalKept(t.TypedDict):
-    """What is worth keeping of a host's journal."""
+    """Part of a host's journal that a run keeps."""
 
     owner: str
     events: list[str]
@@ -145,30 +145,30 @@ class JournalKept(t.TypedDict):
 
 
 class Kept(t.TypedDict):
-    """What is worth keeping of a host's variables and of its last reading."""
+    """Part of a host's variables and of its last reading that a run keeps."""
 
     vm: str
-    # The signs by which its group and its domain are known: see groups.py.
+    # The signs of its group and domain, see groups.py.
     place: dict[str, str]
     # The ids of all events in its document; None without a good reading.
     shows: list[str] | None
-    # Those that it has shown before in this run: hosts that once had an event in common are of one group.
+    # Those that it showed earlier in this run: hosts that once had an event in common form one group.
     showed: list[str]
-    # Its own account of each event, as it showed it last, and the ids of those that name it.
+    # Its last account of each event, and the ids of the events that name it.
     accounts: list[EventKept]
     named_in: list[str]
-    # Of its last good reading; None also where this run has returned the host since.
+    # From its last good reading; None also if this run has returned the host to service since.
     journal: JournalKept | None
     service: str
     seen_at: float
     booted_at: float | None
-    # It may act by itself; and it can't be told that a run is there.
+    # It may act by itself; the run mark, which prevents that, can't be written.
     reflexes: bool
     unmarked: bool
 
 
 class EventKept(t.TypedDict):
-    """What one host shows of an event, in the words of its document."""
+    """Account of an event in the document of one host, unchanged."""
 
     id: str
     type: str
@@ -181,81 +181,80 @@ class EventKept(t.TypedDict):
 
 
 class Turn(t.TypedDict, total=False):
-    """What is going on in a batch, from one task to the next: a round of a wave, or the return of leftovers."""
+    """State of a batch between its tasks: a round of a wave, or the return of leftovers."""
 
-    # The wave, and those of its hosts that this round is for.
+    # The wave, and its hosts in this round.
     wave: int
     hosts: list[str]
-    # It is not the first of its batch.
+    # Not the first round of its batch.
     goes_on: bool
-    # How the lease of the batch is taken; what the lock hosts were asked last.
+    # The calls that take the lease of the batch; the last calls to the lock hosts.
     lease: list[LeaseCall]
     calls: list[LeaseCall]
-    # Hosts that are read before it is decided; those of them that are outside of the batch.
+    # Hosts to read before the decision; those of them that are outside of the batch.
     reads: list[str]
     others: list[str]
-    # What was decided: a Decision, see round.py.
+    # A Decision, see round.py.
     decision: t.Any
     orders: dict[str, Order]
-    # The tasks of steps are through, and what has become too old was read again.
+    # The tasks of steps have ended, and outdated readings were renewed.
     finished: bool
-    # When the return of leftovers began.
+    # The beginning of the return of leftovers.
     since: float
 
 
 class RunState(t.TypedDict):
-    """A run, from its beginning to its end."""
+    """State of a run, from its beginning to its end."""
 
     run_id: str
     started_at: str
     hosts: list[str]
     number_of_pass: int
-    # Whether another look at all hosts is worth it, after what the newest plan holds.
+    # True if all hosts are read again after the waves of the newest plan.
     to_read: bool
-    # The newest plan of all hosts, and what was first planned for each event.
+    # The newest plan of all hosts, and the first plan for each event.
     plan: Plan
     events: dict[str, PlanEntry]
-    # What was last seen of each host.
+    # The last reading of each host.
     kept: dict[str, Kept]
-    # Declared groups and events that a host of theirs has shown and does not show any more.
+    # Pairs of a declared group and an event that a host of it has shown and no longer shows.
     not_shown: list[list[str]]
     outcomes: dict[str, Outcome]
-    # Event -> why it was not begun.
+    # Event -> the reason not to begin it.
     held: dict[str, str]
     stopped: str
     not_believed: list[str]
-    # Lease -> its lock hosts; host -> its lease; what the lock hosts were told.
+    # Lease -> its lock hosts; host -> its lease.
     lock_hosts: dict[str, list[str]]
     lease_of: dict[str, str]
-    # Host of the inventory -> its VM and its resource group, where it declares them: see vms.py.
+    # Host of the inventory -> its declared VM and resource group, see vms.py.
     vms: dict[str, list[str | None]]
-    # Host -> its service, whatever `--limit` says, where enough of them must be in service.
+    # Host -> its service, also outside of `--limit`, if a minimum must be in service.
     services: dict[str, str]
     notes: list[NoteData]
-    # Hosts that are not the VMs that they claim to be, by the newest plan of all hosts.
+    # Hosts that claim to be other VMs than they are, by the newest plan of all hosts.
     refused: list[str]
-    # Lease -> lock host -> since when it has refused what a majority granted: see lease.py.
+    # Lease -> lock host -> its refusal of what a majority granted, see lease.py.
     refusals: dict[str, dict[str, LeaseRefusal]]
-    # What other machines remember of hosts whose steps act there, and of others; host -> why it can't be drained, as
-    # one of them can't be asked.
+    # Records on other machines of hosts whose steps act there, and of other hosts; host -> the reason for which it
+    # can't be drained, as one of these machines can't be read.
     records: list[RecordData]
     foreign_records: list[RecordData]
     unasked: dict[str, str]
-    # At most so many hosts are read and drained in one go, as more took so long that they refused; 0 is no limit.
+    # The number of hosts to read and drain at once, as more took so long that they refused; 0 means no limit.
     slice: int
-    # Since when nothing could be done but wait.
+    # The time since which the run can only wait.
     waits_since: float | None
-    # What is going on.
     round: Turn
 
 
-# Nearly all hosts of a group show the same events. Written out for each host, the state of a thousand VMs would hold a
-# million ids; so each of these lists is written once.
+# Nearly all hosts of a group show the same events. Written for each host, the state of a thousand VMs would hold a
+# million ids, so each of these lists is written once.
 _LISTS = ("shows", "showed", "accounts")
 
 
 def as_written(state: RunState) -> dict[str, t.Any]:
-    """The state as the store keeps it."""
+    """Convert the state to the form that the store writes."""
     lists: dict[str, int] = {}
     kept = {
         host: {**known, **{name: lists.setdefault(json.dumps(known[name]), len(lists)) for name in _LISTS}}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of a run in words and as an artifact."""
+"""Summary of a run, as text and as an artifact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._plan.plan import Plan
 from . import run_state
 from .run_state import Outcome
 
-# Some 160 bytes a host and 450 an event: AWX keeps this in its database and hands it to every later job of a workflow.
+# Some 160 bytes a host and 450 an event: AWX stores this in its database and passes it to later jobs.
 MOST_HOSTS = 2000
 MOST_EVENTS = 1000
 MOST_ERROR = 500
@@ -24,9 +24,9 @@ _WENT_WELL = ("restored", "passed", "vanished")
 
 
 def run_artifact(summary: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The summary without its words, with `counts` by state, and with `left_out`: how much of each list is not in it.
+    """Return the summary without its lines, but with `counts` by state and with the number of entries `left_out`.
 
-    What went wrong comes first, so that it is what went well that is left out.
+    Failures come first, so that successes are left out.
     """
     hosts: dict[str, dict[str, t.Any]] = {
         host: {**outcome, "error": str(outcome["error"])[:MOST_ERROR]} if "error" in outcome else outcome
@@ -61,11 +61,11 @@ _STATES = {
 
 
 def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_plan: Plan) -> dict[str, t.Any]:
-    """`maintenance_run`: what was done about each event, what happened to each host, and what is left.
+    """Build `maintenance_run`: the result of each event, the outcome of each host, and what is left to do.
 
-    `last_plan` is made from the last reading, so its waves are what nobody has taken care of.
+    `last_plan` is made from the last reading, so its waves were not run.
     """
-    # Who knows what an earlier run left behind there.
+    # An unreadable journal may hide what an earlier run left behind.
     problems = last_plan.get("journal_problems", ())
     recorded = _recorded_of_unread(run.get("records", ()), last_plan)
     left: dict[str, list[t.Any]] = {
@@ -99,7 +99,7 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
     }
     undone_events = {event["id"] for wave in last_plan["waves"] for event in wave.get("events", ())}
     held = {event: why for event, why in run.get("held", {}).items() if event in undone_events}
-    # Without a single reading, nobody knows whether there is anything to do.
+    # Without a single reading, a run can't be ok.
     nothing_read = bool(left["unknown"]) and len(left["unknown"]) == len(run["hosts"])
     undone = any(left[key] for key in ("drained", "failed", "refused", "not_run", "not_believed"))
     unasked = list(run.get("unasked", {}).values())
@@ -114,7 +114,7 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
 
 
 def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Plan) -> set[str]:
-    """Their event is over, but another run was at work on them."""
+    """Return the hosts whose event is over, but that were not returned, as another run was at work on them."""
     back = ("restored", "passed", "failed")
     return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
 
@@ -169,7 +169,7 @@ def _events(known: Mapping[str, plan.PlanEntry], outcomes: Mapping[str, Outcome]
             found.setdefault(event_id, {})["approved_by"] = sender
         for event_id, times in outcome.get("times", {}).items():
             entry = found.setdefault(event_id, {})
-            # Every host of an event sees it for itself; what counts is who saw it first.
+            # Each host of an event reads it by itself; the earliest time counts.
             entry.update((name, min(at, entry.get(name) or at)) for name, at in times.items())
         for event_id, seen in outcome["outcomes"].items():
             found.setdefault(event_id, {})["outcome"] = "over" if seen == "gone" else seen
@@ -186,14 +186,14 @@ def summary_lines(
     unread: Iterable[plan.SameReason] = (),
     journal_problems: Iterable[plan.SameReason] = (),
 ) -> list[str]:
-    """The end of a run in words: what was done, and what somebody has to look at."""
+    """Describe the end of a run: what was done, and what needs attention."""
     hosts, left = summary["hosts"], summary["left"]
     counts = f"{summary['waves_run']} waves, {len(hosts)} hosts, {len(summary['events'])} events"
     lines = [f"{counts}, {summary['started_at']} to {summary['ended_at']}."]
     for state, words in _STATES.items():
         names = [host for host, outcome in hosts.items() if outcome["state"] == state]
         if names:
-            # What went well is counted; what somebody has to look at is named.
+            # Hosts that need attention are all listed.
             listed = _listed(names) if state in run_state.BAD_STATES else text.some_of(names, 8)
             lines.append(f"{words}: {listed}.")
     lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The view of a run on its hosts: from readings to the model."""
+"""Build the model of a run from the readings of its hosts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .groups import Grouping
 from .model import Host, Run
 from .run_state import Kept
 
-# The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
-# variables are costly to ask for.
+# The hosts of a batch were read just now. For the others a run keeps a few plain values of the last reading, as their
+# variables are costly to get.
 
 _OF_THE_VM = ("update_domain", "zone", "scale_set", "placement_group")
 _OF_AN_EVENT = ("source", "description", "not_before", "duration_seconds")
@@ -30,13 +30,13 @@ _OF_AN_EVENT = ("source", "description", "not_before", "duration_seconds")
 def kept_of(
     hosts: Iterable[str], host_vars: HostVars, now: float, before: Mapping[str, Kept] | None = None
 ) -> dict[str, Kept]:
-    """Host -> what is worth keeping of its variables and its reading. `before`: what was known until now."""
+    """Map hosts to the kept part of their variables and readings. `before` is what was kept until now."""
     known = before or {}
     return {host: _with_the_past(_kept(host, host_vars.get(host) or {}, now), known.get(host)) for host in hosts}
 
 
 def _with_the_past(fresh: Kept, before: Kept | None) -> Kept:
-    """Who can't be read any more is where it was, and has the journal that was seen there."""
+    """Add earlier readings: a host that can't be read any more keeps its place and its last journal."""
     if before is None:
         return fresh
     if before["shows"] == fresh["shows"] and not before["showed"]:
@@ -60,7 +60,7 @@ def _account_kept(raw: Mapping[str, t.Any]) -> run_state.EventKept:
 
 
 def events_not_shown(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[tuple[str, str]]:
-    """What a host has shown and does not show any more, and nobody of its declared group who was read with it does."""
+    """Return events that hosts no longer show, and that no other host of their declared group shows either."""
     shown = shown_by_group(fresh)
     missing = {
         (known["place"]["delivery_group"], event)
@@ -115,7 +115,7 @@ def _names(event: Mapping[str, t.Any], vm: str) -> bool:
 
 
 def _seen_at(status: t.Any, now: float) -> float:
-    """When a host was read: those who were read first have waited for the last one."""
+    """Return the time of the reading, which is earlier than now, as the first hosts wait for the last one."""
     return min(now, text.seconds_of(status.get("read_at")) or now) if isinstance(status, dict) else now
 
 
@@ -144,7 +144,7 @@ def _journal_kept(journal: Mapping[str, t.Any], now: float) -> run_state.Journal
         "finished": journal.get("state") == "drained",
         "returning": journal.get("state") == "restoring",
         "marks": list(journal.get("marks") or ()),
-        # The host counts by its own clock, and tells how long it is.
+        # The host counts by its own clock, and returns the remaining time.
         "worked_on_until": now + float(journal.get("worked_on_for") or 0),
     }
 
@@ -166,13 +166,12 @@ def model_of(
     refused: t.Container[str] = (),
     read_now: Iterable[str] = (),
 ) -> Run:
-    """`readings`: the variables of the hosts that were read just now, and that this run may act on.
+    """Build the model. `readings`: the variables of the hosts that were read just now, and that this run may act on.
 
-    `planned` are the entries of their plan: it knows which of two VMs of one name an event means. `elsewhere` tells the
-    hosts of the inventory that are not of this run, by VM name; it is costly. `not_shown`: declared groups, and their
-    events that are no longer shown. `inventory`: each host of it, and its `maintenance_delivery_group`. `refused`:
-    hosts that are not the VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that
-    were read with it.
+    `planned` are the entries of their plan, which tells two VMs of one name apart. `elsewhere` returns the hosts of the
+    inventory outside of this run, by VM name; it is costly. `not_shown`: declared groups, and their events that are no
+    longer shown. `inventory`: all its hosts, and their `maintenance_delivery_group`. `refused`: hosts that are not the
+    VMs that they claim to be; no event names them. `read_now`: hosts outside of the batch that were read with it.
     """
     over = {
         (kept[host]["place"]["delivery_group"], event)
@@ -188,7 +187,7 @@ def model_of(
             by_vm.setdefault(known["vm"], []).append(host)
     names = _Names(kept, by_vm, elsewhere)
     fresh = {*readings, *read_now}
-    # A note that another run has written since such a host was read: what was seen of it may not be so any more.
+    # Hosts with a note of another run that were not read just now: their kept readings may be outdated.
     noted = {note["host"] for note in notes if note["run"] != run_id} - fresh
     named_in: dict[str, list[str]] = {
         host: [] if host in refused else known["named_in"] for host, known in kept.items()
@@ -216,7 +215,7 @@ def model_of(
 
 
 class _Names:
-    """The hosts that an event of others names, and the names that are no host, or not known to be which."""
+    """Split the names in an event into hosts, and names that match no host or several."""
 
     def __init__(
         self,
@@ -225,7 +224,7 @@ class _Names:
         elsewhere: Callable[[], Mapping[str, Sequence[str]]],
     ) -> None:
         self.kept, self.by_vm, self.elsewhere = kept, by_vm, elsewhere
-        # Nearly all hosts of a group show the same list.
+        # A cache, as nearly all hosts of a group show the same list.
         self._known: dict[tuple[str, tuple[str, ...]], tuple[list[str], list[str]]] = {}
 
     def of(self, event: Mapping[str, t.Any]) -> tuple[list[str], list[str]]:
@@ -262,7 +261,7 @@ def _events(
     names: _Names,
     now: float,
 ) -> Iterable[model.Event]:
-    """The events of each group, merged from what its own hosts show: no host speaks for another group."""
+    """Merge the events of each group from the accounts of its own hosts: no host speaks for another group."""
     accounts: dict[tuple[str, str], dict[t.Any, azure.Account]] = {}
     by_own_account: dict[tuple[str, str], list[str]] = {}
     shown_now: set[tuple[str, str]] = set()
@@ -288,16 +287,16 @@ def _events(
             found.values(), lambda account: plan.how_careful(account, rules, _seconds_left(account, now))
         )
         hosts, outside = names.of(told)
-        # Of its own events a host that was read just now tells itself.
+        # A named host that was read just now would show the event itself.
         if (group, event_id) not in shown_now and any(
             name in fresh and kept[name]["shows"] is not None for name in hosts if name in kept
         ):
             continue
         entry = entries.get((group, event_id))
         if entry:
-            # The plan does not trust an event of everybody whom it names.
+            # The plan may not trust the event for all hosts that it names.
             others = [host for host in hosts if host in entry["not_in_run"]]
-            # In another batch there may be a host that says so itself.
+            # A host of another batch may show that the event names it.
             themselves = by_own_account.get((group, event_id), [])
             hosts = list(dict.fromkeys([*entry["hosts"], *others, *themselves]))
             outside = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
@@ -328,9 +327,9 @@ def _shown_last(known: Kept) -> list[str]:
 def _never_read(
     names: Iterable[str], kept: Mapping[str, Kept], grouping: Grouping, inventory: Mapping[str, str]
 ) -> list[Host]:
-    """Hosts that may be drained, say notes of another run or records, and of which this one has seen nothing.
+    """Return hosts that may be drained by notes of another run or records, but that this run has never read.
 
-    They may be of any group, unless the inventory tells which.
+    They may belong to any group, unless the inventory declares one.
     """
     found = []
     for name in sorted(name for name in names if name not in kept or not _has_company(kept[name])):
@@ -343,7 +342,7 @@ def _never_read(
 
 
 def _has_company(known: Kept) -> bool:
-    """Something tells which group it is of, if only that it was read and shows nothing in common with others."""
+    """Return True if the group of a host is known, if only from a reading that has nothing in common with others."""
     place = known["place"]
     return known["shows"] is not None or bool(known["showed"] or place["delivery_group"] or place["placement_group"])
 
@@ -423,7 +422,7 @@ def _text(value: t.Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """What is asked of the rest of the inventory, and only where it matters, as it is costly."""
+    """Queries on the rest of the inventory, made only where needed, as they are costly."""
 
     elsewhere: Callable[[], Mapping[str, Sequence[str]]]
     names: Callable[[], vms.InventoryNames]
@@ -461,7 +460,7 @@ def model_of_batch(
     now: float,
     read_now: Collection[str] = (),
 ) -> Run:
-    """`read_now`: hosts outside of the batch that were read with it."""
+    """Build the model for a batch. `read_now`: hosts outside of the batch that were read with it."""
     planned = [entry for wave in made["waves"] for entry in wave["events"]]
     limit = waves.read_max_at_once(run_settings.max_at_once, len(state["hosts"]))
     run = model_of(
@@ -486,6 +485,6 @@ def model_of_batch(
 
 
 def not_shown_now(state: run_state.RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
-    """Declared groups and their events that are no longer shown, by what hosts have said now."""
+    """Return pairs of declared groups and events that are no longer shown, by the newest readings."""
     before = {(one[0], one[1]) for one in state["not_shown"]}
     return sorted(map(list, (events_not_shown(state["kept"], fresh) | before) - shown_by_group(fresh)))

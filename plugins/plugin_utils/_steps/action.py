@@ -24,7 +24,7 @@ from .drain import HostPlan
 
 OPTIONS = drain_options()
 
-# The variables of each role, taken here: as an argument, each would be a template that is compiled for every host.
+# The variables of each role are read here: as arguments, their templates would be compiled for every host.
 VARIABLES = {
     "drain": {
         "steps_path": "drain_steps_path",
@@ -47,7 +47,7 @@ VARIABLES = {
 
 
 def _is_due(order: Mapping[str, t.Any], approved: t.Any) -> bool:
-    """Whether a host is returned to service now: not while its event is there."""
+    """Return True if a host returns to service now: never before its event is over."""
     over = isinstance(approved, Mapping) and bool(approved.get("over"))
     return bool(order["restore"]) and (not order["acts"] or over)
 
@@ -58,7 +58,7 @@ def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.An
 
 
 def _journal_seen(own: OwnVariables) -> dict[str, t.Any]:
-    """The journal as the role approve or a reading has last seen it, which the host compares."""
+    """Return the last journal that the role approve or a reading returned, for the host to compare."""
     for seen in (own.registered("approve_mark"), readings.last_reading(own.task_vars)):
         journal = seen.get("journal") if isinstance(seen, Mapping) else None
         if isinstance(journal, Mapping) and journal:
@@ -84,12 +84,12 @@ class DrainAction(ansible.DoesOneOf):
         except AnsibleConnectionFailure as error:
             if not self._task.delegate_to:
                 raise
-            # It would count as done where a play ignores hosts that are unreachable, and those of a run do.
+            # The plays of a run ignore unreachable hosts, so that the step would count as done.
             raise AnsibleActionFail(f"on {self._task.delegate_to}, which can't be reached: {error}") from None
 
     def _done(self, direction: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         own = OwnVariables(self, task_vars)
-        # Whether a run has told it to do so.
+        # True for an order of a run.
         self.ordered = False
         if not self._take_variables(direction, own):
             return dict(ansible.NOT_ORDERED)
@@ -114,7 +114,7 @@ class DrainAction(ansible.DoesOneOf):
 
     def _planned(self, options: dict[str, t.Any], folders: validate.Folders, own: OwnVariables) -> dict[str, t.Any]:
         fence = readings.complete_fence(options, readings.ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
-        # In a run, the host is read right after it. On Windows that would be one more call each time.
+        # In a run, the same call reads the host afterwards. On Windows that would take one more call each time.
         look = fence["ask"] if fence and self.ordered and not folders.on_windows else None
         plan = HostPlan(self, own.task_vars, options, folders, fence, look)
         result = plan.drain() if options["direction"] == "drain" else plan.restore(self._effects(own))
@@ -130,9 +130,9 @@ class DrainAction(ansible.DoesOneOf):
         return azure.effects_seen(ansible.plain(own.registered("approve_result")), status)
 
     def _take_variables(self, role: str, own: OwnVariables) -> bool:
-        """What is not given as an argument is a variable of the role, or in the order that a run has for this host.
+        """Fill in arguments from the variables of the role, or from the order that a run has for this host.
 
-        Returns whether there is something to do: a run may have none for it.
+        Return False if a run has nothing to do for the host.
         """
         ordered: dict[str, t.Any] = {} if role == "drain" else {"seen": _journal_seen(own)}
         if own.is_ordered:
@@ -144,7 +144,7 @@ class DrainAction(ansible.DoesOneOf):
             ordered["run_id"] = order["run_id"]
         wanted = {option: name for option, name in VARIABLES[role].items() if option not in ordered}
         for option, value in {**own.settings(wanted), **ordered}.items():
-            # What is empty is not given: a fence without a word would be one of default values.
+            # Empty values are left out: an empty fence would become one of default values.
             if value not in ({}, None):
                 self._task.args.setdefault(option, value)
         return True

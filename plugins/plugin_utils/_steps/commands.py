@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders to a host: one step after another."""
+"""Orders to a host, one step after another."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .work import in_order, with_statuses, with_step
 Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
-# What a step is given may be secret.
+# Arguments of steps may be secret.
 _FILES_OF_KINDS = sorted({kind.__module__ for kind in KINDS.values()})
 STEP = connection.HostHalf("steps", _command_entry, _answers.STEP, private=True, more=_FILES_OF_KINDS)
-# A host that is not asked for these need not have them.
+# Left out of a command that does not need them.
 OPTIONAL = {_health.__name__, *_FILES_OF_KINDS}
-# What a result keeps of the plan, so that it can take the plan's place.
+# Keys of the plan that a result keeps, so that it can replace the plan.
 KEPT = (
     "direction",
     "state",
@@ -57,16 +57,16 @@ KEPT = (
     "audit",
     "mark",
 )
-# What a result takes over from the host's answer about one step.
+# Keys of the host's answer about one step that a result keeps.
 TOLD = ("changed", "failed", "msg", "done", "now", "before", "found", "step", "health", "rc")
-# Parts of a step that read or write a file or two.
+# Parts of a step that only read or write files.
 FILES_ALONE = ("record", "claim")
-# A failure is written down even where the time is over.
+# A failure is recorded even after the deadline.
 SECONDS_TO_WRITE = 30
 
 
 class StepOrders:
-    """What is ordered of one host, and the plan as it stands by now."""
+    """Orders for one host, with the current state of its plan."""
 
     def __init__(self, action: ActionBase, plan: Result, task_vars: dict[str, t.Any]) -> None:
         self.action = action
@@ -78,7 +78,7 @@ class StepOrders:
 
     @property
     def direction(self) -> str:
-        """That of the item: a drain begins with what an earlier list of steps has left to undo."""
+        """Direction of the item: a drain may begin with undoing steps of an earlier list."""
         return str(self.item.get("direction") or self.plan["direction"])
 
     @property
@@ -86,7 +86,7 @@ class StepOrders:
         return self.direction != self.plan["direction"]
 
     def one(self, item: Item, options: dict[str, t.Any]) -> Result:
-        """One item of the plan's work, or a part of it, for a task of its own."""
+        """Do one item of the plan's work, or a part of it, for a task of its own."""
         self.item, self.perform = item, options["perform"]
         left = self.plan["deadline"] - time.time()
         if self.perform == "unhealthy":
@@ -96,7 +96,7 @@ class StepOrders:
         begins = self.perform == "record" and options["status"] == "started"
         warnings = self._tell_webhook(left) if begins or self.perform == "step" else []
         if begins and item.get("begun"):
-            # That was written down when the journal was opened.
+            # Opening the journal has recorded this.
             return {**self.nothing_yet(), "warnings": warnings}
         order = self._order(options)
         order["timeout"] = max(left, 1)
@@ -106,7 +106,7 @@ class StepOrders:
         return self._finished(result)
 
     def all_on_the_host(self, so_far: Result | None = None) -> Result:
-        """Everything that comes before the first step that needs tasks of its own."""
+        """Do all items before the first step that needs tasks of its own."""
         result = so_far or self.nothing_yet()
         while items := ready(self.plan["work"]):
             self.item, self.perform = items[0], _perform_of(items[0])
@@ -123,7 +123,7 @@ class StepOrders:
         return result
 
     def with_beginning(self, order: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The same order, with which it is also written down that the first step begins, whose work tasks do."""
+        """Add to an order the record that the first step begins, which is done by tasks."""
         self.item, self.perform = self.plan["work"][0], "record"
         begins = self._order({"status": "started", "error": None, "before": self.item["before"]})
         return {**order, "orders": [begins], "seconds_at_work": begins.get("seconds_at_work")}
@@ -138,7 +138,7 @@ class StepOrders:
         return self.nothing_yet()
 
     def _unhealthy(self, reason: str) -> Result:
-        """A check of health that tasks have made says no."""
+        """Return the failure of a health check that was done by tasks."""
         self.perform = "finish"
         said = [{"check": self.item["check"], "ok": False, "said": reason}]
         return self._finished({**self._result({"failed": True, "changed": False, "msg": reason}), "health": said})
@@ -162,7 +162,7 @@ class StepOrders:
         }
 
     def after(self, items: Sequence[Item], answer: dict[str, t.Any], so_far: Result) -> Result:
-        """The plan and the result after the host has answered for each of these items, or for the first of them."""
+        """Update plan and result with the answers of the host for all, or for the first, of these items."""
         result = so_far
         for self.item, told in zip(items, answer["results"], strict=False):
             self.perform = _perform_of(self.item)
@@ -184,7 +184,7 @@ class StepOrders:
     def ask(self, order: dict[str, t.Any]) -> dict[str, t.Any]:
         unused = _unused_by(order)
         kinds = [part for part in STEP.parts(unused) if part[0] in _FILES_OF_KINDS and part[1]]
-        # The host itself ends its steps in their time. What only reads or writes a file has less.
+        # The host itself ends its steps in time. Reading or writing a file has a shorter limit.
         does = order["perform"] not in FILES_ALONE
         seconds = order["timeout"] + connection.SECONDS_OF_A_COMMAND if does else connection.SECONDS_OF_A_COMMAND
         return STEP.run(
@@ -215,7 +215,7 @@ class StepOrders:
         if self.perform == "record":
             order.update(status=options["status"], error=options["error"])
         if self.perform in ("claim", "act"):
-            # Where the journal is gone, only what that machine remembers is undone.
+            # Without a journal, only what has a record on that machine is undone.
             must_exist = bool(self.item.get("remembered"))
             record = {"folder": options["records"], "action": self._recorded_action(), "must_exist": must_exist}
             order.update(run_id=self.plan["run_id"], record=record)
@@ -227,7 +227,7 @@ class StepOrders:
         return order
 
     def _said_of_the_run(self) -> dict[str, t.Any]:
-        """What the host itself says of the run, to others and in its audit file."""
+        """Return the values that the host writes to its run mark and audit file."""
         return {
             "fenced": self.plan.get("fenced", False),
             "audit": self.plan.get("audit"),
@@ -238,7 +238,7 @@ class StepOrders:
         return any(one["kind"] == "health" for one in self.plan["work"])
 
     def _seconds_by_tasks(self) -> float:
-        """How long the tasks of this step may take: its own timeout, or all the time that is left."""
+        """Return the seconds that the tasks of this step may take: its own timeout, or the time left."""
         arguments = self.item.get("arguments") or {}
         nested = [one["timeout"] for one in arguments.values() if isinstance(one, dict) and "timeout" in one]
         own = [arguments["timeout"]] if isinstance(arguments.get("timeout"), (int, float)) else nested
@@ -246,7 +246,7 @@ class StepOrders:
         return max(float(files.SECONDS_AHEAD), float(min([left, *own[:1]])))
 
     def _recorded_action(self) -> dict[str, t.Any]:
-        """What another machine writes down of what is done there for this host."""
+        """Return the content of the record on another machine of what is done there for this host."""
         events = [str(event.get("id")) for event in self.plan["events"]]
         types = [str(event.get("type")) for event in self.plan["events"]]
         return {
@@ -259,7 +259,7 @@ class StepOrders:
 
     def _result(self, answer: dict[str, t.Any], options: dict[str, t.Any] | None = None) -> Result:
         result = {**self.plan, **{name: answer[name] for name in TOLD if name in answer}}
-        # In check mode there is no journal to tell a state.
+        # In check mode no journal is written, so the answer lacks these.
         for name in ("state", "drained_at", "boot_id", "restored_at"):
             result[name] = answer.get(name) or self.plan.get(name)
         if self.plan["begun_at"]:
@@ -291,7 +291,7 @@ class StepOrders:
 
     def _complaint(self, reason: str) -> str:
         if self.perform in ("claim", "act"):
-            # The record that follows says the rest, but not where this was.
+            # The record that follows adds the rest, but not the machine.
             return f"on {self.action._task.delegate_to or self.host}: {reason}"
         if self.undoes_first:
             return (
@@ -315,11 +315,11 @@ class StepOrders:
         )
 
     def not_to_be_drained(self, steps: Sequence[Item]) -> str:
-        """What was begun for an earlier list of steps keeps the host from being drained by that of today."""
+        """Build the message for a drain that is prevented by steps begun for an earlier list."""
         return f"{self.host} is not drained: its journal says that {self._of_no_list(steps, 'a part of ')}"
 
     def _left_over(self) -> str:
-        """Steps that were done and that the user's steps no longer have: nobody but a person knows how to undo them."""
+        """Build the message for steps that the user's list no longer has, so that only a person can undo them."""
         return (
             f"{self.host} is not returned to service: its journal says that {self._of_no_list(self.plan['left_over'])}"
         )
@@ -361,12 +361,12 @@ class StepOrders:
         if not result.get("failed"):
             return result
         if time.time() >= self.plan["deadline"]:
-            # A step that was cut short, whatever it said then.
+            # The step was cut short, whatever its error.
             result["late"] = True
         return slim(result)
 
     def _tell_webhook(self, left: float) -> list[str]:
-        """The webhook of a step `log` that is to be told from here and not from the host."""
+        """Send the message of a step `log` whose webhook is called from the controller; return warnings."""
         arguments = self.item.get("arguments") or {}
         webhook = _webhook_of_the_controller(self.item)
         message = arguments.get("message" if self.direction == "drain" else "restore_message")
@@ -381,19 +381,19 @@ class StepOrders:
 
 
 def _unused_by(order: dict[str, t.Any]) -> set[str]:
-    """The modules for kinds of steps, and for health checks, that an order has no need of."""
+    """Return the modules of step kinds and health checks that an order does not need."""
     orders = order.get("orders", [order])
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
     for one in orders:
         if one.get("step") and one["perform"] != "record":
             kind, _arguments = kind_of(one["step"]["kind"], one["step"]["arguments"])
-            # With what it inherits from.
+            # With its base classes.
             used |= {part.__module__ for part in kind.__mro__} if kind else set()
     return OPTIONAL - used
 
 
 def ready(work: Sequence[Item]) -> list[Item]:
-    """The items that one order can have: up to the next that is done by tasks, or that the controller has a part in."""
+    """Return the items for one order: up to the next that is done by tasks or involves the controller."""
     found: list[Item] = []
     for item in work:
         if item.get("by_tasks") or (found and _webhook_of_the_controller(item)):
@@ -415,5 +415,5 @@ def _webhook_of_the_controller(item: Item) -> dict[str, t.Any] | None:
 
 
 def slim(result: dict[str, t.Any]) -> dict[str, t.Any]:
-    """A failure is printed whole: without the plan, that nobody needs any more, the sentence can be found in it."""
+    """Remove the plan from a failure: Ansible prints all of it, and the message would be hard to find."""
     return {name: value for name, value in result.items() if name not in ("work", "events", "checks")}

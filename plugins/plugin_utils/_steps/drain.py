@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for a drain or for a return to service on one host."""
+"""Plan of a drain or a return to service on one host."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .work import (
 
 @dataclasses.dataclass
 class HostPlan:
-    """`look` is what the command that drains looks at when it is done, and `looked` what it saw."""
+    """Plan for one host. The command that drains reads `look` at its end and returns it as `looked`."""
 
     action: ActionBase
     task_vars: dict[str, t.Any]
@@ -73,14 +73,14 @@ class HostPlan:
                 raise AnsibleActionFail(orders.not_to_be_drained(left_over))
             return orders
 
-        # Mostly there is no journal yet.
+        # Guess that there is no journal yet, as is usual.
         return self._opened_and_done(orders_for, {"state": "draining", "steps": [], "events": events}, events=events)
 
     def restore(self, effects: dict[str, t.Any]) -> dict[str, t.Any]:
         health = validate.checked_health(self.options["health"], self.folders.on_windows)
         if health and self.folders.on_windows:
             validate.check_for_windows_modules("restore_health")
-        # What is wrong with them is said before anything is touched.
+        # Report bad steps before changing anything.
         self._steps_for(NO_EVENT, [])
         now = time.time()
 
@@ -95,14 +95,14 @@ class HostPlan:
         return self._opened_and_done(orders_for, self.options["seen"], effects=effects)
 
     def _without_journal(self, boot_id: str | None) -> dict[str, t.Any]:
-        """Nothing was drained; or the disk with the journal is gone, and other machines still remember."""
+        """Return the result without a journal: nothing was drained, or only other machines still have records."""
         work = work_from_records(self._steps_for(NO_EVENT, []), self.folders.placed_to_restore)
         now = time.time()
         result = self._plan({}, boot_id, work, now + self.options["timeout"], started_at=now)
         return {**result, "state": "nothing", "restored_at": None, "health": [], "changed": False, "warnings": []}
 
     def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, kinds.Identity]]:
-        """The user's steps, resolved for an event. What it says is data, whoever kept it."""
+        """Resolve the user's steps for an event, whose texts are data wherever they come from."""
         items = validate.resolved_steps(self.action._templar, self.task_vars, event)
         steps = validate.checked_steps(items, self.folders.specs(), events, self.folders.on_windows)
         return list(
@@ -123,7 +123,7 @@ class HostPlan:
         return kinds.identity_of(kind, arguments, self.host, kind in self.folders.own)
 
     def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
-        """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
+        """Return a removed step from the journal, if it acted on the host itself alone."""
         kind = record["kind"]
         if kind in self.folders.own or kind not in kinds.SPECS or kinds.is_done_by_tasks(kind):
             return None
@@ -139,7 +139,7 @@ class HostPlan:
     def _opened_and_done(
         self, orders_for: Callable[..., StepOrders], guess: dict[str, t.Any] | None, **more: t.Any
     ) -> dict[str, t.Any]:
-        """Opens the journal and does what comes first, in one go where the journal is what it is guessed to be."""
+        """Open the journal and do the first items, in a single call if the journal is as guessed."""
         first = orders_for({"state": None, "steps": []})
         items: list[Item] = []
         with contextlib.suppress(validate.BadSteps):
@@ -170,7 +170,7 @@ class HostPlan:
         return result
 
     def _begins_by_tasks(self, work: list[Item]) -> bool:
-        """Whether the first step can be written down along with the opening: it costs a call of its own on Windows."""
+        """Return True if opening the journal also records the first step, as this saves a call on Windows."""
         return self.folders.on_windows and bool(work) and Path(work[0]["file"]).name == "by_tasks.yml"
 
     def _check_needs(self, steps: list[Step]) -> None:

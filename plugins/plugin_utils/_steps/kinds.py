@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of drain steps, how a step is known again, and where it acts."""
+"""Kinds of drain steps: their options, identities, and the machines that they act on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ load_kinds()
 
 
 def _specs() -> dict[str, Spec]:
-    """Kind -> the arguments that it takes. Those of a variant are an argument of the name of the variant."""
+    """Map kinds to their arguments. Those of a variant form one argument, named after the variant."""
     specs: dict[str, Spec] = {}
     for name, kind in sorted(KINDS.items()):
         group, _dot, variant = name.partition(".")
@@ -31,7 +31,7 @@ def _specs() -> dict[str, Spec]:
 
 
 SPECS = _specs()
-# Exactly one of these: the variants of a kind, and what it takes where it is none of them.
+# A step needs exactly one of these: the variants of a kind, or the arguments of the kind without a variant.
 ONE_OF = {
     group: [*(KINDS[group].known_by if group in KINDS else ()), *variants]
     for group in SPECS
@@ -46,33 +46,33 @@ class Step:
 
 
 def fixed_waits(steps: Iterable[Step]) -> int:
-    """Seconds that the steps are going to wait whatever happens."""
+    """Return the seconds that the steps wait in any case."""
     found = [kind_of(step.kind, step.arguments) for step in steps]
     return sum(kind.seconds_waited(arguments) for kind, arguments in found if kind)
 
 
 def is_done_by_tasks(name: str) -> bool:
-    """Whether tasks do the work of a kind of ours, so that the role has to keep the journal for them."""
+    """Return True if tasks do a kind of the collection, so that the role has to write their journal."""
     return name in KINDS and KINDS[name].by_tasks
 
 
 def place_of(name: str, arguments: Mapping[str, t.Any], here: str) -> str | None:
-    """The inventory host that does the work of a step of ours, where it is another than the one that is drained."""
+    """Return the inventory host on which a step of the collection acts, or None for the drained host itself."""
     kind, own = kind_of(name, arguments)
     host = own.get("host") if kind and kind.has_host and not kind.by_tasks else None
     return None if host in (None, here) else str(host)
 
 
 def webhook_of_the_controller(name: str, arguments: Mapping[str, t.Any]) -> Arguments | None:
-    """The webhook of a step that is to be told from the controller and not from the host."""
+    """Return the webhook of a step if it is called from the controller and not from the host."""
     kind, own = kind_of(name, arguments)
     return t.cast("Arguments | None", kind.webhook_of_the_controller(own)) if kind else None
 
 
 def windows_half(name: str, arguments: Mapping[str, t.Any]) -> tuple[str, bool]:
-    """The folder of its tasks for Windows hosts, and whether it looks at the host before it begins.
+    """Return the folder of a step's tasks for Windows hosts, and True if it looks at the host before it begins.
 
-    Raises ValueError with a sentence where there is none.
+    Raise ValueError with a message if the step can't be done on Windows.
     """
     kind, own = kind_of(name, arguments)
     if kind and kind.on_windows:
@@ -91,23 +91,23 @@ def _in_words(kind: type[Kind]) -> str:
 
 
 def leaves_nothing(name: str, arguments: Mapping[str, t.Any]) -> bool:
-    """Whether a step of ours has no half that undoes it."""
+    """Return True if a step of the collection leaves nothing to undo."""
     kind, own = kind_of(name, arguments)
     return bool(kind and kind.leaves_nothing(own))
 
 
-# A step is known again by its kind and by what it acts on, such as a server of a backend on a load balancer. Its
-# timeout and its messages do not count.
+# A step is recognized by its kind and by its target, such as a server of a backend on a load balancer. Its timeout and
+# its messages do not count.
 
 Identity: t.TypeAlias = dict[str, t.Any]
 
 
 def identity_of(name: str, arguments: Mapping[str, t.Any], here: str, is_own: bool) -> Identity:
-    """`here` is the inventory host that is drained; `is_own` says that the kind is the user's."""
+    """Return the identity of a step. `here` is the host that is drained; `is_own` marks a kind of the user."""
     kind, own = (None, arguments) if is_own else kind_of(name, arguments)
     if kind is None:
         return {"kind": name, "arguments": dict(arguments)}
-    # A command is known by what it does; one that only undoes, by that.
+    # A command is recognized by the drain command, or by the undo command if it has no other.
     names = [option for option in kind.acts_on if own.get(option) is not None]
     names += [option for option in kind.known_by if own.get(option) is not None][:1]
     identity: Identity = {"kind": kind.name, **{option: own[option] for option in names}}
@@ -117,13 +117,13 @@ def identity_of(name: str, arguments: Mapping[str, t.Any], here: str, is_own: bo
 
 
 def is_known_by_what_it_does(name: str, arguments: Mapping[str, t.Any]) -> bool:
-    """Whether it names a command or a file of tasks, and not what it acts on."""
+    """Return True if the step is recognized by a command or a task file instead of a target."""
     kind, _own = kind_of(name, arguments)
     return bool(kind and kind.known_by)
 
 
 def numbered(identities: Iterable[Identity]) -> list[Identity]:
-    """The same, where of several that are equal each but the first is told apart by its place among them."""
+    """Number equal identities from the second one on, so that all differ."""
     seen: list[Identity] = []
     found = []
     for identity in identities:
@@ -134,7 +134,7 @@ def numbered(identities: Iterable[Identity]) -> list[Identity]:
 
 
 def in_short(identity: Identity) -> str:
-    """Such as "load_balancer.haproxy web web-1 on lb1", for a sentence. Letters only: it may come from a journal."""
+    """Return text such as "load_balancer.haproxy web web-1 on lb1", printable, as it may come from a journal."""
     words = [_word(value) for name, value in identity.items() if name not in ("kind", "host", "again")]
     place = f" on {_word(identity['host'])}" if "host" in identity else ""
     return f"{' '.join([_word(identity['kind']), *words])}{place}"
@@ -146,12 +146,12 @@ def _word(value: t.Any) -> str:
     return text.printable(value)[:100]
 
 
-# What is taken of a host's variables: as they are written, and resolved only where they name another machine.
+# Read without resolving templates; only the names of other machines are resolved.
 PLACE_VARIABLES = ("drain_steps", "drain_records", "drain_journal")
 
 
 class RecordsPlace(t.NamedTuple):
-    """A folder with records on another machine."""
+    """Folder with records on another machine."""
 
     machine: str
     folder: str
@@ -162,7 +162,7 @@ class RecordsPlace(t.NamedTuple):
 
 
 class Cluster(t.NamedTuple):
-    """A cluster whose nodes have annotations, and the machine that talks to it."""
+    """Cluster with annotated nodes, and the machine that connects to it."""
 
     machine: str
     kubeconfig: str
@@ -179,7 +179,7 @@ def clusters_of(
     raw: Callable[[str], Mapping[str, t.Any]],
     resolved: Callable[[str, t.Any], t.Any],
 ) -> dict[str, list[Cluster]]:
-    """Host -> the clusters whose nodes its steps drain."""
+    """Map hosts to the clusters whose nodes their steps drain."""
     found: dict[str, list[Cluster]] = {}
     for host in hosts:
         for step in _steps(host, raw(host), resolved):
@@ -196,7 +196,7 @@ def places_of(
     raw: Callable[[str], Mapping[str, t.Any]],
     resolved: Callable[[str, t.Any], t.Any],
 ) -> dict[str, list[RecordsPlace]]:
-    """Host -> where its steps leave records. `raw` gives a host's variables unresolved, `resolved` a value of them."""
+    """Map hosts to the places of their records. `raw` returns the unresolved variables of a host."""
     found: dict[str, list[RecordsPlace]] = {}
     for host in hosts:
         variables = raw(host)
@@ -219,7 +219,7 @@ def _machine(host: str, step: Mapping[str, t.Any], resolved: Callable[[str, t.An
     balancer = step.get("load_balancer")
     if not isinstance(balancer, Mapping):
         return ""
-    # Only where it is: the rest of a step may need an event to be resolved.
+    # Resolve the machine alone: the rest of a step may need an event.
     where = {
         name: {"host": resolved(host, inner["host"])}
         for name, inner in balancer.items()
@@ -242,6 +242,6 @@ def _folder(
         return str(resolved(host, variables["drain_records"]))
     journal = str(resolved(host, variables.get("drain_journal") or DEFAULT_PATH))
     if not journal.startswith("/"):
-        # That of a Windows host; the other machine is none.
+        # The path of a Windows host; the other machine runs Linux.
         journal = DEFAULT_PATH
     return posixpath.join(posixpath.dirname(journal), "records")

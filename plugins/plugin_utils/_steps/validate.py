@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain steps, validated and resolved."""
+"""Validation and resolution of drain steps."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ _HEALTH_SPEC: Spec = dict(
 _WORD = re.compile(r"[A-Za-z0-9_.:/][A-Za-z0-9_.:/-]*")
 
 
-# What comes after it may quote what was given.
+# The rest of the message may quote the value.
 _QUOTED = re.compile(r"(unable to convert to \w+): .*", re.DOTALL)
 
 
 class BadSteps(ValueError):
-    """The steps can't be run. The text is for the user."""
+    """Raised for steps that can't be run, with a message for the user."""
 
 
 def checked_steps(
@@ -70,7 +70,7 @@ def checked_steps(
     events: Iterable[Mapping[str, t.Any]] = (),
     on_windows: bool = False,
 ) -> list[Step]:
-    """The steps with their defaults filled in. `own_kinds`: the user's, with the arguments that they take if known."""
+    """Return the steps with defaults. `own_kinds`: the user's kinds, with their arguments if known."""
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise BadSteps(f"drain_steps must be a list of steps, not {type(items).__name__}")
     events = list(events)
@@ -98,7 +98,7 @@ def _checked_step(
         given = {}
     if not isinstance(given, Mapping):
         raise BadSteps(f"{kind} takes arguments by name, not {_in_a_word(given)}")
-    # A kind of the user's own goes before ours of the same name.
+    # A user's kind takes precedence over one of the collection.
     spec = own_kinds[kind] if kind in own_kinds else SPECS[kind]
     if spec is None:
         return Step(kind, dict(given))
@@ -111,7 +111,7 @@ def _checked_step(
 def _checked_arguments(name: str, spec: Spec, given: Mapping[str, t.Any]) -> Arguments:
     result = ArgumentSpecValidator(spec).validate(dict(given))
     if result.error_messages:
-        # Of a parameter that is not known the message is no more than its name and the names of those that are.
+        # The message for an unknown parameter is no more than its name and the known names.
         complaints = [
             f"there is no argument {error}" if isinstance(error, UnsupportedError) else _QUOTED.sub(r"\1", str(error))
             for error in result.errors
@@ -121,7 +121,7 @@ def _checked_arguments(name: str, spec: Spec, given: Mapping[str, t.Any]) -> Arg
 
 
 def _in_a_word(value: t.Any) -> str:
-    """What was given is not quoted: it may be the value of a variable, and a secret."""
+    """Return the type of a value, which may be a secret and is never quoted."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, (list, tuple)):
@@ -132,7 +132,7 @@ def _in_a_word(value: t.Any) -> str:
 
 
 def _without_nothing(arguments: Mapping[str, t.Any]) -> Arguments:
-    """What was not given is left out: the journal is read by people too."""
+    """Leave out arguments that were not given, as people read the journal too."""
     return {
         name: _without_nothing(value) if isinstance(value, Mapping) else value
         for name, value in arguments.items()
@@ -176,7 +176,7 @@ def check_command(name: str, command: t.Any, events: Sequence[Mapping[str, t.Any
 
 
 def _texts_of(events: Iterable[Mapping[str, t.Any]]) -> set[str]:
-    """What Azure sent that is more than one plain word."""
+    """Return the texts from Azure that are more than one plain word."""
     texts = {value for event in events for value in event.values() if isinstance(value, str)}
     texts |= {str(name) for event in events for name in event.get("resources") or ()}
     return {text for text in texts if text.strip() and not _WORD.fullmatch(text)}
@@ -212,7 +212,7 @@ HALVES = ("drain.yml", "restore.yml")
 
 @dataclasses.dataclass(frozen=True)
 class Folders:
-    """The kinds of steps that a run knows: ours, and those of the user."""
+    """Task files of all kinds of steps: those of the collection and of the user."""
 
     own: Mapping[str, Path]
     basedir: Path
@@ -221,7 +221,7 @@ class Folders:
 
     @classmethod
     def found(cls, steps_path: Iterable[str], basedir: str, here: str, on_windows: bool = False) -> Folders:
-        """`here`: the inventory host that is drained. Paths are relative to the playbook."""
+        """Find the user's kinds. `here`: the inventory host that is drained. Paths are relative to the playbook."""
         base = Path(basedir)
         own: dict[str, Path] = {}
         for directory in steps_path:
@@ -234,7 +234,7 @@ class Folders:
         return cls(own, base, here, on_windows)
 
     def specs(self) -> dict[str, Spec | None]:
-        """The user's kinds and the arguments that they take, for those that say so in arguments.yml."""
+        """Map the user's kinds to their arguments from arguments.yml, or None without that file."""
         return {kind: _spec_in(folder / "arguments.yml") for kind, folder in self.own.items()}
 
     def placed_to_drain(self, kind: str, arguments: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -277,7 +277,7 @@ class Folders:
         }
 
     def _placed_on_windows(self, half: str, kind: str, arguments: Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """On Linux the host does it by itself; on Windows tasks do."""
+        """Return the tasks of a step that a Linux host would do by itself."""
         try:
             name, has_look = windows_half(kind, arguments)
         except ValueError as error:
@@ -296,7 +296,7 @@ class Folders:
         }
 
     def health_on_windows(self, check: Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """The tasks of a check of health on a Windows host."""
+        """Return the tasks of a health check on a Windows host."""
         kind = next(name for name in ("uri", "command", "port", "service") if name in check)
         return {
             "file": str(OURS / "restore" / "health_on_windows.yml"),
@@ -329,7 +329,7 @@ def _spec_in(path: Path) -> Spec | None:
 
 
 def check_needs(steps: Sequence[Step], folders: Folders) -> None:
-    """Raises BadSteps where the collection that a step is done by is missing."""
+    """Raise BadSteps if a collection that a step needs is missing."""
     for step in steps:
         kind, _own = kind_of(step.kind, step.arguments)
         if kind and kind.module and step.kind not in folders.own:
@@ -355,9 +355,9 @@ def _check_for(module: str, needed: str) -> None:
 
 
 def resolved_steps(templar: t.Any, task_vars: Mapping[str, t.Any], event: Mapping[str, t.Any] | None) -> t.Any:
-    """Plain data, not checked yet. What the event says is data, whoever kept it; None leaves that to the variables.
+    """Return the steps as plain data, not validated. Texts of the event are data; None takes it from the variables.
 
-    Raises BadSteps.
+    Raise BadSteps if a template fails.
     """
     variables = task_vars if event is None else {**task_vars, "maintenance_event": wrap_var({**work.NO_EVENT, **event})}
     try:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The work on a host: which steps are done, and which are undone."""
+"""Work on a host: the steps to do and to undo."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from . import kinds
 from .kinds import Identity, Step, leaves_nothing
 
 StepData: t.TypeAlias = dict[str, t.Any]
-# Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine
-# remembers, `host` that does its work if that is another one, `by_tasks`: whether other tasks do it, so that the role
-# has to keep the journal for them, and `own_kind`: the user's.
+# Kind and arguments of a step -> `file` with its tasks, `from_record` with those that undo it by the record on another
+# machine, `host` that does the work if it is another one, `by_tasks` if tasks do the work, so that the role has to
+# write their journal, and `own_kind` for the user's kinds.
 Placed: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], StepData]
 
-# Kind and arguments of a step -> by what it is known again.
+# Kind and arguments of a step -> its identity.
 KnownAs: t.TypeAlias = Callable[[str, Mapping[str, t.Any]], Identity]
 
-# The states of a step in which it has left, or may have left, something to undo.
+# The states of a step that has left, or may have left, something to undo.
 TO_UNDO = ("started", "done", "failed")
 
 
-# Steps, and by what each of them is known again.
+# Steps and their identities.
 Known: t.TypeAlias = Sequence[tuple[Step, Identity]]
 
 
 @dataclasses.dataclass(frozen=True)
 class TodaysList:
-    """The user's steps as they are today, and how a journal is compared with them.
+    """Current steps of the user, and the functions that compare a journal with them.
 
-    `steps_for` resolves them for an event that the journal kept. `from_journal` is the step as the journal has it, or
-    None where only the user's steps may say what is done: on other machines, and by tasks.
+    `steps_for` resolves them for an event of the journal. `from_journal` returns the step of the journal, or None for
+    other machines and for tasks, where only the user's steps count.
     """
 
     steps_for: Callable[[StepData | None], Known]
@@ -47,16 +47,16 @@ class TodaysList:
 
 
 # The undo rule: what was done on a host for an earlier list of steps is undone with today's step of the same kind in
-# the same place, else with what the journal holds. Where a kind names what it acts on, such as a server of a backend,
-# a step that names something else is another one: what was found before is of no use to it.
+# the same place, else with what the journal holds. If a kind names its target, such as a server of a backend, a step
+# with another target is another step, for which the recorded state before the drain is useless.
 
 
 @dataclasses.dataclass(frozen=True)
 class Begun:
-    """A step of a journal that has to be undone one day.
+    """Step of a journal that has to be undone.
 
-    `list` is today's list for its event, and `place` where it is in that list. `undo` undoes it; None where nobody
-    knows how.
+    `list` is today's list for its event, and `place` its position there. `undo` is the step that undoes it, or None if
+    there is none.
     """
 
     record: StepData
@@ -103,7 +103,7 @@ def begun_steps(journal: Mapping[str, t.Any], today: TodaysList) -> list[Begun]:
 def _in_its_place(
     record: StepData, identity: Identity, steps: Known, identities: Sequence[Identity], today: TodaysList
 ) -> Step | None:
-    """Today's step of the same kind in the same place, if it is not one of the journal itself and undoes something."""
+    """Return today's step of the same kind in the same place, if it is not in the journal and undoes something."""
     if not 0 < record["number"] <= len(steps):
         return None
     step, known = steps[record["number"] - 1]
@@ -118,10 +118,10 @@ def _leaves_nothing(step: Step, today: TodaysList) -> bool:
 
 
 def of_an_earlier_list(begun: Sequence[Begun], today: TodaysList) -> Sequence[Begun]:
-    """The steps of the journal from the first on that is not in its place in today's list.
+    """Return the steps of the journal from the first one that is not in its place in today's list.
 
-    What comes after it is undone as well, so that everything is done in the order of today. A step that nobody can
-    undo stays where it is, and one that leaves nothing is in nobody's way.
+    Later steps are undone as well, so that everything is done in today's order. Steps that can't be undone, or that
+    leave nothing to undo, are skipped.
     """
     numbers = {one.number for one in begun}
     reached: dict[str, int] = {}
@@ -137,7 +137,7 @@ def of_an_earlier_list(begun: Sequence[Begun], today: TodaysList) -> Sequence[Be
             for place, (step, known) in enumerate(one.list[first : one.place], start=first)
             if known not in before and not _leaves_nothing(step, today)
         ]
-        # A host that drains itself leaves out what others have to do: it has no such numbers.
+        # A host that drains itself leaves out steps for others, so that the journal lacks their numbers.
         left_out = one.number == one.place + 1 and not {place + 1 for place in skipped} & numbers
         if one.place < first or (skipped and not left_out):
             return begun[number:]
@@ -148,10 +148,10 @@ def of_an_earlier_list(begun: Sequence[Begun], today: TodaysList) -> Sequence[Be
 def work_to_drain(
     steps: Known, journal: Mapping[str, t.Any], today: TodaysList
 ) -> tuple[list[StepData], list[StepData]]:
-    """What is left to do, and what was begun for an earlier list and can't be undone.
+    """Return the work that is left, and the steps begun for an earlier list that can't be undone.
 
-    What an earlier list has left is undone first, last step first. A step that the journal knows keeps its number and
-    what was found before it, and is left out if it is done.
+    Steps of an earlier list are undone first, last step first. A step in the journal keeps its number and its `before`,
+    and is left out if it is done.
     """
     undone, dropped, left_over = _to_undo_first(journal, today)
     work: list[StepData] = [{**one.item(today), "direction": "restore"} for one in reversed(undone)]
@@ -169,7 +169,7 @@ def work_to_drain(
     for place, (step, identity) in enumerate(steps, start=1):
         found = _taken(known, identity)
         if found is None:
-            # Its place, and after what comes before it: a return goes by the numbers.
+            # A return to service follows the numbers, so a new step gets one after the steps before it.
             number = next(one for one in itertools.count(max(place, last + 1)) if one not in taken)
             taken.add(number)
             found = {"number": number, "before": None, "status": None}
@@ -180,7 +180,7 @@ def work_to_drain(
         placed = today.to_drain(step.kind, step.arguments)
         work.append({"number": found["number"], "finished": finished, "final": None, **placed})
         work[-1].update(kind=step.kind, arguments=step.arguments, before=found["before"], acts_on=identity)
-        # Who does its work by tasks can't write down that they are done: the next write does.
+        # A step by tasks can't record its own end: the next write does.
         finished = [found["number"]] if placed["by_tasks"] else []
         to_do += 1
     if to_do and not finished:
@@ -191,8 +191,8 @@ def work_to_drain(
 
 
 def _to_undo_first(journal: Mapping[str, t.Any], today: TodaysList) -> tuple[list[Begun], list[int], list[StepData]]:
-    """What is undone before a drain, the numbers of what is forgotten, and what was begun and nobody can undo."""
-    # Where an approval may have been sent the event may begin at any moment: what is drained stays so.
+    """Return the steps to undo before a drain, the numbers to drop, and unfinished steps that can't be undone."""
+    # After an approval the event may begin at any moment, so what is drained stays drained.
     stays = bool(journal.get("marks"))
     begun = begun_steps(journal, today)
     undone = [
@@ -209,10 +209,10 @@ def _to_undo_first(journal: Mapping[str, t.Any], today: TodaysList) -> tuple[lis
 def work_to_restore(
     journal: Mapping[str, t.Any], today: TodaysList, has_health: bool
 ) -> tuple[list[StepData], list[StepData]]:
-    """What is not undone yet, last first, and what can't be undone: steps that the user's steps no longer have.
+    """Return the steps to undo, last first, and those that can't be undone, as the user's steps no longer have them.
 
-    The journal says which steps were done and what was found before. What is done about them comes from the user's
-    steps, see begun_steps. Steps that left nothing to undo are written off with the last write.
+    The steps that were done and the state before them come from the journal, their undo from the user's steps, see
+    begun_steps. Steps that left nothing to undo are closed with the last write.
     """
     begun = begun_steps(journal, today)
     finished = [one.number for one in reversed(begun) if one.leaves_nothing]
@@ -234,7 +234,7 @@ def _told(one: Begun) -> StepData:
 def with_health_by_tasks(
     work: list[StepData], checks: Sequence[StepData], placed: Callable[[StepData], StepData]
 ) -> list[StepData]:
-    """The work of a restore where tasks check the health, right before the journal is closed."""
+    """Insert the health checks by tasks into the work of a restore, right before the journal is closed."""
     if not work or work[-1]["final"] != "closed" or work[-1]["kind"] != "journal":
         return work
     items = [
@@ -246,7 +246,7 @@ def with_health_by_tasks(
 
 
 def work_from_records(steps: Known, placed: Placed) -> list[StepData]:
-    """For a host whose journal is gone: what other machines may still remember, last first."""
+    """Return the work for a host without its journal: steps that other machines may have records of, last first."""
     work = []
     for number, (step, identity) in reversed(list(enumerate(steps, start=1))):
         place = placed(step.kind, step.arguments)
@@ -260,7 +260,7 @@ def work_from_records(steps: Known, placed: Placed) -> list[StepData]:
 
 
 def event_of(record: StepData, journal: Mapping[str, t.Any]) -> StepData | None:
-    """The event that a step of the journal was resolved for."""
+    """Return the event that a step of the journal was resolved for."""
     found = [event for event in journal.get("events", []) if record.get("event") in (None, event.get("id"))]
     return found[0] if found else None
 
@@ -285,15 +285,15 @@ def _last_item(finished: list[int], final: str) -> StepData:
 
 
 def in_order(work: list[StepData]) -> list[StepData]:
-    """The role loops over positions alone.
+    """Number the work by position, as the role loops over positions alone.
 
-    Ansible runs an included file on all hosts together only if the items of the loop are equal, and runs it where
-    the first host has it in its list. So the list of each host must be a beginning of the list of any other.
+    Ansible runs an included file on all hosts together only if the items of the loop are equal, and at the place of the
+    item on the first host. So the list of each host must be a beginning of the list of any other.
     """
     return [{"position": position, **item} for position, item in enumerate(work)]
 
 
-# For steps that are tried, or undone, without an event: all of its fields are empty.
+# For steps that are tested, or undone, without an event.
 NO_EVENT: StepData = {
     "id": "",
     "type": "",
@@ -310,13 +310,13 @@ NO_EVENT: StepData = {
 
 
 def nearest_event(events: Sequence[StepData]) -> StepData:
-    """`maintenance_event`: the one with the nearest deadline, else the first."""
+    """Return the event for `maintenance_event`: the one with the nearest deadline, else the first."""
     dated = sorted((event for event in events if event.get("not_before")), key=lambda event: str(event["not_before"]))
     return next(iter([*dated, *events]), NO_EVENT)
 
 
 def nearest_deadline(events: Iterable[Mapping[str, t.Any]]) -> float | None:
-    """When the first of the events may start that has not started yet, in seconds since 1970."""
+    """Return the earliest `not_before` of the events that have not started, in seconds since 1970."""
     deadlines = [_deadline(event["not_before"]) for event in events if event.get("not_before")]
     return min(deadlines, default=None)
 
@@ -334,7 +334,7 @@ def end_of_time(now: float, timeout: float, reserve: float, deadline: float | No
 
 
 def told_steps(journal: Mapping[str, t.Any] | None) -> list[StepData]:
-    """The steps for a result: without their arguments, in which secrets may be."""
+    """Return the steps for a result, without their arguments, which may contain secrets."""
     steps = (journal or {}).get("steps", [])
     return [{name: step.get(name) for name in ("number", "kind", "status", "before")} for step in steps]
 
