@@ -63,7 +63,7 @@ class _Approval:
             timeout=self.options["timeout"],
             not_shown=self._not_shown,
             doubts=self._doubts,
-            unmarked=self._unmarked,
+            unmarked=lambda: self._unmarked_hosts,
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
             in_a_run=service.marking is not None,
@@ -125,13 +125,10 @@ class _Approval:
         }
         return judge.unmarked_hosts(marks, self.sender, results, self.options["run_id"])
 
-    def _unmarked(self) -> dict[str, list[str]]:
-        return self._unmarked_hosts
-
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
             names = dict.fromkeys([*vms.NAME_VARIABLES, *readings.LAST_READING, *more])
-            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=judge.DRAINED_VARIABLES)
+            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=vms.IDENTITY_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
         if self.options["marks"]:

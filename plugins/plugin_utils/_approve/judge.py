@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from .._azure import events as azure
 from .._azure.vms import (
-    IDENTITY_VARIABLES,
     Claim,
     EventData,
     InventoryNames,
@@ -184,10 +183,6 @@ def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
         and other["status"] == "Scheduled"
         and azure.canonical_id(other["id"]) != azure.canonical_id(event["id"])
     ]
-
-
-# Host variables that identify the VM of a host in `drained`, in addition to `maintenance_status`.
-DRAINED_VARIABLES = IDENTITY_VARIABLES
 
 
 def ready_hosts(

@@ -340,7 +340,8 @@ class Approver:
             except Unanswered as failure:
                 trouble = str(failure)
             for event_id, record in own.items():
-                if not trouble and record.unclear and self._has_begun(event_id):
+                shown = judge.shown_status(event_id, self.reading.status["events"])
+                if not trouble and record.unclear and shown != "Scheduled":
                     record.sent_by, record.unclear = record.unclear, None
             if not any(record.unclear for record in own.values()):
                 return ""
@@ -356,9 +357,6 @@ class Approver:
             self.fruitless += 1
         _forget_unclear(own)
         return ""
-
-    def _has_begun(self, event_id: str) -> bool:
-        return judge.shown_status(event_id, self.reading.status["events"]) != "Scheduled"
 
     def _leave_to_others(self, event: EventData, record: EventRecord, problem: str, approval: Approval) -> None:
         others = self._successors(event, record)

@@ -137,7 +137,7 @@ class Wait:
         pause = FIRST_PAUSE
         self._remember()
         while True:
-            missing = self._missing()
+            missing = [event for event in self.event_ids if not judge.is_reached(self.goal, self._outcome(event))]
             if not missing or self._was_taken_away(missing):
                 return ""
             left = deadline - self.clock()
@@ -182,9 +182,6 @@ class Wait:
     def _outcome(self, event_id: str) -> str:
         return judge.shown_status(event_id, self.reading.status["events"])
 
-    def _missing(self) -> list[str]:
-        return [event_id for event_id in self.event_ids if not judge.is_reached(self.goal, self._outcome(event_id))]
-
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(azure.canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
@@ -193,9 +190,8 @@ class Wait:
 
     def _state(self, event_id: str) -> str:
         event = self.known.get(azure.canonical_id(event_id))
-        outcome = self._outcome(event_id)
-        text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
-        return text + self._held_up(event_id)
+        kind = event["type"] if event else "event"
+        return f"{kind} {event_id} is {self._outcome(event_id)}{self._held_up(event_id)}"
 
     def _held_up(self, event_id: str) -> str:
         event = self.known.get(azure.canonical_id(event_id))

@@ -16,34 +16,6 @@ from collections.abc import Callable, Mapping
 from ...module_utils._azure import documents
 from .._common.text import iso_time, seconds_of
 
-__all__ = (
-    "EVENT_TYPES",
-    "JUDGED_BY",
-    "SAME_TYPE",
-    "SAME_VM",
-    "Account",
-    "BadReading",
-    "approval_body",
-    "build_status",
-    "canonical_id",
-    "canonical_name",
-    "complaint_about_filters",
-    "event_type",
-    "known_of_status",
-    "merged",
-    "names_host",
-    "parse_document",
-    "parse_identity",
-    "parse_resource_id",
-    "parse_saved",
-    "refresh",
-    "select",
-    "takes_away",
-    "understand_document",
-    "warning_about_version",
-    "warnings_about",
-)
-
 _Data = dict[str, t.Any]
 _Identity = dict[str, str | None]
 

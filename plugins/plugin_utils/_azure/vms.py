@@ -65,18 +65,18 @@ def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
     """Return the scope by the inventory; None if it lacks the subscription or the resource group."""
     if variables is None:
         return None
-    subscription, group = None, None
-    for name in RESOURCE_IDS:
-        resource_id = variables.get(name)
-        if isinstance(resource_id, str) and resource_id.startswith("/"):
-            subscription, group = azure.parse_resource_id(resource_id)
-            break
+    subscription, group = azure.parse_resource_id(_resource_id(variables))
     return scope_of(
         {
             "subscription_id": text_of_variable(variables.get("subscription_id")) or subscription,
             "resource_group": text_of_variable(variables.get("resource_group")) or group,
         }
     )
+
+
+def _resource_id(variables: Mapping[str, t.Any]) -> str:
+    found = (variables.get(name) for name in RESOURCE_IDS)
+    return next((value for value in found if isinstance(value, str) and value.startswith("/")), "")
 
 
 def same_scope(one: str | None, other: str | None) -> bool:
@@ -172,18 +172,11 @@ def declared_vm(variables: Variables | None) -> Declared | None:
     if not variables:
         return None
     ours, name = text_of_variable(variables.get("maintenance_vm_name")), text_of_variable(variables.get("name"))
-    subscription, group = (
-        text_of_variable(variables.get("subscription_id")),
-        text_of_variable(variables.get("resource_group")),
-    )
-    by_id: str | None = None
-    for variable in RESOURCE_IDS:
-        resource_id = variables.get(variable)
-        if isinstance(resource_id, str) and resource_id.startswith("/"):
-            of_id = azure.parse_resource_id(resource_id)
-            subscription, group = subscription or of_id[0], group or of_id[1]
-            by_id = _vm_of_id(resource_id)
-            break
+    resource_id = _resource_id(variables)
+    subscription, group = azure.parse_resource_id(resource_id)
+    subscription = text_of_variable(variables.get("subscription_id")) or subscription
+    group = text_of_variable(variables.get("resource_group")) or group
+    by_id = _vm_of_id(resource_id)
     if ours:
         # A single one of the two can be a user's variable for something else.
         return Declared(ours, subscription, group) if subscription and group else Declared(ours, None, None)

@@ -309,11 +309,9 @@ def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
 def _steps(entry: dict[str, t.Any]) -> list[str]:
     if entry["action"] == "ignore":
         return []
-    steps = []
     # A drain is too late once the event has started; hosts that are drained stay so until it is over.
     drains = entry["action"] == "drain" and entry["status"] != "Started" and bool(entry["shown_by"])
-    if drains:
-        steps.append("drain")
+    steps = ["drain"] if drains else []
     if entry["approvable"]:
         steps.append("approve")
     if not entry["vanishing"]:
@@ -340,10 +338,7 @@ def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unre
     by_id = {entry["id"]: entry for entry in entries if not ours.isdisjoint(entry["hosts"])}
     events = [by_id[event_id] for event_id in wave["events"]]
     draining = {host for entry in events if "drain" in entry["steps"] for host in entry["shown_by"]}
-    warnings = list(wave["warnings"])
-    for host in wave["hosts"]:
-        if host in unread:
-            warnings.append(f"{host} could not be read, but another host shows an event that names it")
+    unread_hosts = [host for host in wave["hosts"] if host in unread]
     left = [entry["seconds_left"] for entry in events if entry["seconds_left"] is not None]
     return {
         "number": number,
@@ -356,7 +351,8 @@ def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unre
         "events": events,
         "drain": [host for host in wave["hosts"] if host in draining],
         "approve": [entry["id"] for entry in events if entry["approvable"]],
-        "warnings": warnings,
+        "warnings": wave["warnings"]
+        + [f"{host} could not be read, but another host shows an event that names it" for host in unread_hosts],
     }
 
 
