@@ -29,7 +29,7 @@ class ApproveAction(WaitAction):
     """Base of the actions that approve events."""
 
     def approve(self, task_vars: dict[str, t.Any], by_role: bool = False) -> dict[str, t.Any]:
-        """The result of scheduled_event_approve for the arguments of the task, of which the role has more."""
+        """Return the result of scheduled_event_approve. The role passes more options than the public action has."""
         more = approval_by_role_options()
         options = {option: spec.get("default") for option, spec in more.items()}
         options.update(self.checked_wait({**approve_options(), **(more if by_role else {})}))
@@ -39,13 +39,13 @@ class ApproveAction(WaitAction):
 
 
 class _Approval:
-    """One host's part, from checked options to a result."""
+    """The approval by one host, from checked options to a result."""
 
     def __init__(self, action: ApproveAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
         self.action = action
         self.options = options
         self.task_vars = task_vars
-        # Who talks to the service: with delegate_to it is not the host that the task is for.
+        # With delegate_to, another host than that of the task sends the requests.
         self.sender = str(action._task.delegate_to or task_vars["inventory_hostname"])
 
     def result(self) -> dict[str, t.Any]:
@@ -55,7 +55,7 @@ class _Approval:
             service=service,
             election=Election(constants.DEFAULT_LOCAL_TMP, prediction=self.action._task.check_mode),
             sender=self.sender,
-            # The same for all hosts, also where each of them has included the task for itself.
+            # Equal on all hosts, even if each of them includes the task separately.
             task=self.action._task.get_path() or self.action._task._uuid,
             wanted=self.options["event_ids"],
             drained=self._drained_vms,
@@ -63,7 +63,7 @@ class _Approval:
             timeout=self.options["timeout"],
             not_shown=self._not_shown,
             doubts=self._doubts,
-            unmarked=self._unmarked,
+            unmarked=lambda: self._unmarked_hosts,
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
             in_a_run=service.marking is not None,
@@ -88,7 +88,7 @@ class _Approval:
         return self._result(approval, failures, approver.reading, last)
 
     def _marking(self) -> dict[str, t.Any] | None:
-        """In a run: what the host writes down and compares in the same command in which it sends."""
+        """Return what the host of a run compares and writes to its journal, in the command that sends the approval."""
         options = self.options
         if not options["marks"]:
             return None
@@ -100,13 +100,13 @@ class _Approval:
         return {"journal": options["journal"], "run_id": options["run_id"], "fence": fence, "marks": marks}
 
     def _decided_on(self, service: HostService) -> DocumentReading | None:
-        """What this run has read last, if that is what is to be judged. Without it, the host is read once more."""
+        """Return the last reading of this run if it is the one to judge; otherwise the host is read again."""
         if not self.options["reading"] or self.options["vm_name"] is not None:
             return None
         return service.earlier_reading(ansible.plain(readings.last_reading(self.task_vars)))
 
     def _first_senders(self) -> dict[str, str]:
-        """Event -> the first of its hosts that is still there. The others need not be asked who they are."""
+        """Map each event to its first host, which is to send, if that host is still in the play."""
         batch = self.task_vars.get("ansible_play_batch", [])
         found: dict[str, str] = {}
         for mark in self.options["marks"]:
@@ -125,27 +125,23 @@ class _Approval:
         }
         return judge.unmarked_hosts(marks, self.sender, results, self.options["run_id"])
 
-    def _unmarked(self) -> dict[str, list[str]]:
-        return self._unmarked_hosts
-
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
             names = dict.fromkeys([*vms.NAME_VARIABLES, *readings.LAST_READING, *more])
-            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=judge.DRAINED_VARIABLES)
+            found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=vms.IDENTITY_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
         if self.options["marks"]:
-            # In a run.
             for known in found.values():
                 known[readings.READING] = readings.last_reading(known)
         return found
 
     @functools.cached_property
     def _drained_hosts(self) -> tuple[list[str], dict[str, dict[str, t.Any]]]:
-        """Who is ready by what the user and the journals say, and the variables of these hosts."""
+        """Return the hosts that the user and the journals call drained, and the variables of these hosts."""
         journals = self.options["journals"]
         drained = [str(host) for host in self.options["drained"]]
-        # Nobody else: then nothing of this host's variables matters, and they take time.
+        # Fetching variables is slow, and a host that approves for itself alone needs none.
         needed = [*drained, self.sender] if journals or set(drained) - {self.sender} else []
         host_vars = self._variables_of(needed, *filter(None, [journals]))
         return judge.ready_hosts(drained, host_vars, journals), host_vars
@@ -162,7 +158,7 @@ class _Approval:
         drained, host_vars = self._drained_hosts
         if self.sender not in host_vars:
             host_vars = {**host_vars, **self._variables_of([self.sender])}
-        # In a run the plan has compared these hosts with the whole inventory, right before.
+        # The plan of a run has just compared these hosts with the whole inventory.
         names = None if self.options["marks"] else self._names
         return judge.not_believed(
             drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, scheduled, names
@@ -189,7 +185,7 @@ class _Approval:
         return [hint]
 
     def _not_shown(self, reading: DocumentReading) -> dict[str, list[str]]:
-        """Where journals are looked at, the readings are as well: both were made by the run that asks."""
+        """Return the VMs that do not show each event; only with journals, as the readings are then of the same run."""
         if not self.options["journals"]:
             return {}
         drained, host_vars = self._drained_hosts
@@ -197,7 +193,7 @@ class _Approval:
         return judge.not_shown(others, host_vars, [event["id"] for event in reading.status["events"]])
 
     def _vms_of_the_batch(self) -> dict[str, str]:
-        """VM names of the hosts that may still run this task after us; none where it runs only here."""
+        """Return the VM names of the other hosts that may run this task; none if it runs on this host only."""
         if self.action._task.run_once or self.action._task.delegate_to or self.options["leader"] == "self":
             return {}
         batch = [str(host) for host in self.task_vars.get("ansible_play_batch", []) if host != self.sender]
@@ -252,7 +248,7 @@ class _Approval:
         return result
 
     def _events(self, reading: DocumentReading) -> list[vms.EventData]:
-        """The events that name this VM or were asked for."""
+        """Return the events that name this VM or were requested."""
         asked = {azure.canonical_id(event_id) for event_id in self.options["event_ids"] or ()}
         return [
             {**event, "affects_this_host": azure.names_host(event, reading.vm_name)}
@@ -293,5 +289,5 @@ class _Approval:
 
     def _statuses_before(self, approval: Approval, decided_on: DocumentReading) -> dict[str, str]:
         statuses = {event["id"]: event["status"] for event in self._events(decided_on)}
-        # What we started was Scheduled, even if the reading that told us that it arrived says Started.
+        # An event approved here was Scheduled, even if the reading that confirmed the approval shows Started.
         return {**statuses, **dict.fromkeys(approval.approved, "Scheduled")}

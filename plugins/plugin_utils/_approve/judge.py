@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The judgement whether an approval may be sent."""
+"""The rules by which an approval may be sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from .._azure import events as azure
 from .._azure.vms import (
-    IDENTITY_VARIABLES,
     Claim,
     EventData,
     InventoryNames,
@@ -25,13 +24,13 @@ from .._azure.vms import (
     was_read,
 )
 
-# Approving starts an event at once for every VM that it names and can't be taken back, so an event is approved only
-# if everything that it names is known to be ready.
+# An approval starts the event at once for every VM that it names and can't be undone, so an event is approved only if
+# everything that it names is known to be ready.
 
 
 @dataclasses.dataclass
 class Judgement:
-    """What the event document, read just now, says about what was asked for."""
+    """The requested events, sorted by what the newest event document allows."""
 
     approvable: list[EventData] = dataclasses.field(default_factory=list)
     already_started: list[str] = dataclasses.field(default_factory=list)
@@ -40,7 +39,7 @@ class Judgement:
 
 
 class Doubts(t.NamedTuple):
-    """Why hosts are not trusted to be the VMs that they say they are, in sentences; nothing where they are."""
+    """Sentences why hosts are not trusted to be the VMs that they claim to be; empty if they are trusted."""
 
     sender: str
     others: str
@@ -56,11 +55,12 @@ def judge_events(
     unmarked: Mapping[str, Sequence[str]] | None = None,
     doubts: Doubts | None = None,
 ) -> Judgement:
-    """Sort what was asked for (all Scheduled events of this VM where `wanted` is None).
+    """Sort the requested events (all Scheduled events of this VM if `wanted` is None).
 
-    `drained_vms` are names of VMs that are ready to be interrupted. `not_shown` has for each event the VMs that do not
-    show it themselves: whoever was drained there, it is not the VM that this event is for. `unmarked` has the hosts
-    whose journals do not say that the approval begins. `doubts`: hosts that are not the VMs that they say they are.
+    `drained_vms` are the names of VMs that are ready to be interrupted. `not_shown` maps each event to the VMs that do
+    not show it themselves: a host drained under such a name is not the VM that the event is for. `unmarked` maps each
+    event to the hosts whose journals lack the approval mark. `doubts` are about hosts that may not be the VMs that they
+    claim to be.
     """
     judgement = Judgement()
     drained = {azure.canonical_name(name) for name in drained_vms}
@@ -101,7 +101,7 @@ def _asked_for(
 
 
 def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
-    """Why not, or None. Where `drained` is None, the user takes responsibility for the VMs that are not drained."""
+    """Return the refusal, or None. With `drained` None the user takes responsibility for VMs that are not drained."""
     what = _what(event)
     covered = None if drained is None else drained - (silent - {azure.canonical_name(this_vm)})
     uncovered = (
@@ -125,7 +125,7 @@ def _what(event: EventData) -> str:
 
 
 def _without_a_mark(event: EventData, hosts: Sequence[str]) -> dict[str, t.Any] | None:
-    """Who can't be told that the event may start at any moment may be drained by somebody else for another one."""
+    """Refuse an event that is not in all journals: another run could drain such a host for another event."""
     what = _what(event)
     reason = f"{what} was not sent: it could not be written into the journal of {', '.join(hosts)} that it begins"
     return {"id": event["id"], "uncovered": [], "reason": reason}
@@ -133,34 +133,34 @@ def _without_a_mark(event: EventData, hosts: Sequence[str]) -> dict[str, t.Any] 
 
 @dataclasses.dataclass
 class EventRecord:
-    """What the hosts of this run have done about one event so far."""
+    """The approval of one event by the hosts of this run so far."""
 
     sent_by: str | None = None
     # By the controller's clock, in seconds since 1970.
     sent_at: float | None = None
     failed: list[str] = dataclasses.field(default_factory=list)
-    # Began to send and was not heard of again: the approval may have arrived.
+    # The host that began to send and got no answer: the approval may have arrived.
     unclear: str | None = None
 
 
 def sender_of(record: EventRecord, host: str, insist: bool) -> str:
-    """Who sends: the host that did, else this one. With `insist` this host does, whoever did before."""
+    """Return the sender: the host that has sent already, else this one. With `insist` it is always this one."""
     return host if record.sent_by is None or insist else record.sent_by
 
 
 def successors(
     event: EventData, host: str, batch_vms: Mapping[str, str], record: EventRecord, done: Iterable[str]
 ) -> list[str]:
-    """The hosts of the batch that can still send this approval after `host` could not.
+    """Return the hosts of the batch that can still send this approval after `host` has failed.
 
-    `batch_vms` gives the VM name of every host that is still in the play; `done` are those whose task has ended.
+    `batch_vms` maps each host that is still in the play to its VM name; `done` are the hosts whose task has ended.
     """
     out = {host, *record.failed, *done}
     return [other for other, vm_name in batch_vms.items() if other not in out and azure.names_host(event, vm_name)]
 
 
 def shown_status(event_id: str, events: Sequence[EventData]) -> str:
-    """Scheduled, Started (or what else Azure says), or gone."""
+    """Return the event's status as Azure shows it, or "gone" if it is no longer listed."""
     for event in events:
         if azure.canonical_id(event["id"]) == azure.canonical_id(event_id):
             return str(event["status"])
@@ -168,12 +168,12 @@ def shown_status(event_id: str, events: Sequence[EventData]) -> str:
 
 
 def is_reached(goal: str, outcome: str) -> bool:
-    """Whether an event got as far as `wait_for` says. One that is over has started and finished, seen or not."""
+    """Return True if an event has reached `goal`. One that is no longer listed has started and finished."""
     return outcome == "gone" or (goal == "started" and outcome != "Scheduled")
 
 
 def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
-    """The other deletions that hold this one up: Azure deletes none before all are approved or timed out."""
+    """Return the other deletions that delay this one: Azure deletes none before all are approved or due."""
     if azure.event_type(event["type"]).blocks != azure.SAME_TYPE:
         return []
     return [
@@ -185,14 +185,13 @@ def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
     ]
 
 
-# Host variables that say which VM a host in `drained` stands for, beside `maintenance_status`.
-DRAINED_VARIABLES = IDENTITY_VARIABLES
-
-
 def ready_hosts(
     drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], journals: str | None
 ) -> list[str]:
-    """Those of the hosts whose journal says so. `journals`: the variable with the result of drain_journal, if any."""
+    """Return the hosts that their journals call drained.
+
+    `journals` is the variable with the result of drain_journal; with None all hosts are returned.
+    """
     return [host for host in drained if journals is None or _says_drained(host_vars[host].get(journals))]
 
 
@@ -209,11 +208,11 @@ def drained_vms(
     this_vm: str,
     refused: Collection[str] = (),
 ) -> list[str]:
-    """The VM names that count as drained for an event that `reader` was shown; without those of `refused` hosts.
+    """Return the VM names that count as drained for an event shown to `reader`, without those of `refused` hosts.
 
-    The reader's own name is the one that it was just told. Of the others, one that is known to be of another resource
-    group is a VM of the same name, not the same VM. One that was never read is taken for the VM of its name only if the
-    inventory says that it is of the reader's resource group.
+    The reader's own name is the one that it has just read. A host that is known to be in another resource group is a
+    different VM of the same name. A host that was never read counts as the VM of its name only if the inventory puts it
+    into the reader's resource group.
     """
     listed = list(drained)
     hosts = [host for host in listed if host != reader]
@@ -234,7 +233,7 @@ def _may_be_here(variables: Mapping[str, t.Any], here: str | None) -> bool:
 
 
 def never_told(drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], reader: str) -> list[str]:
-    """The hosts that neither a reading nor the inventory says enough about to take them for a VM."""
+    """Return the hosts that neither a reading nor the inventory identifies as a VM."""
     return [
         host
         for host in drained
@@ -251,12 +250,12 @@ def not_believed(
     events: Iterable[Mapping[str, t.Any]],
     names: Callable[[], InventoryNames] | None = None,
 ) -> list[Claim]:
-    """The claims of hosts that are not the VMs that they say they are, among those that the events name.
+    """Return the refused claims of hosts to be VMs that the events name.
 
-    `names`: the whole inventory, which is costly; without it only these hosts are compared.
+    `names` returns the whole inventory, which is costly; without it only these hosts are compared.
     """
     named = {azure.canonical_name(str(name)) for event in events for name in event.get("resources") or ()}
-    # A name that was given for the reading is the user's word.
+    # A vm_name given for the reading comes from the user, so it is not a claim.
     told = {reader: this_host or {}, **{host: this_host_of(host_vars[host]) for host in drained if host != reader}}
     by_name: dict[str, list[str]] = {}
     for host in told:
@@ -264,7 +263,7 @@ def not_believed(
         if name in named:
             by_name.setdefault(name, []).append(host)
     asked = [host for hosts in by_name.values() for host in hosts]
-    # Only for speed: who is alone has no rival.
+    # Only for speed: a single host has no rival.
     rivals = {name: hosts for name, hosts in by_name.items() if len(hosts) > 1}  # pragma: no mutate
     return false_claims({host: told[host] for host in asked}, host_vars, rivals, names)
 
@@ -272,7 +271,7 @@ def not_believed(
 def not_shown(
     drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], event_ids: Iterable[str]
 ) -> dict[str, list[str]]:
-    """Event -> the VMs of those of the hosts whose own last reading is good and does not show it."""
+    """Map each event to the VMs of the hosts whose last reading is good and does not show the event."""
     found: dict[str, list[str]] = {azure.canonical_id(event_id): [] for event_id in event_ids}
     for host in drained:
         variables = host_vars.get(host)
@@ -288,9 +287,9 @@ def not_shown(
 def unmarked_hosts(
     marks: Iterable[Mapping[str, t.Any]], sender: str, results: Mapping[str, t.Any], run_id: str
 ) -> dict[str, list[str]]:
-    """Event -> those of its hosts whose journal does not say, in this run's name, that its approval begins.
+    """Map each event to its hosts whose journal lacks the approval mark of this run.
 
-    The sender's own is written in one go with the approval. `results`: host -> what drain_journal returned there.
+    The sender's own mark is written by the command that sends. `results` maps hosts to their results of drain_journal.
     """
     return {
         azure.canonical_id(mark["event"]): [

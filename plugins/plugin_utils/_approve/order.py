@@ -21,7 +21,7 @@ def marks_name_only(host: str, marks: Sequence[Mapping[str, t.Any]]) -> bool:
 @dataclasses.dataclass(frozen=True)
 class ApproveOrder:
     host: str
-    # To be approved as soon as all that they name are drained, and without a drain.
+    # Approved once all hosts that they name are drained; `undrained_ids` without a drain.
     ids: list[str]
     undrained_ids: list[str]
     wait_ids: list[str]
@@ -32,18 +32,21 @@ class ApproveOrder:
     journal: str
     uncovered: str
     wait_timeout: t.Any
-    # What a run knew when it gave the order, or nothing.
+    # The fence of a run; None outside of one.
     fence: dict[str, t.Any] | None
-    # Where the service is asked, as the user has it.
+    # The user's settings of the metadata service.
     service: Options
 
     @property
     def is_alone(self) -> bool:
-        """In a run, whether the events name no other host of the run: then it is marked by the command that sends."""
+        """Return True if a run's events name only this host: the command that sends then writes the mark as well."""
         return bool(self.fence) and marks_name_only(self.host, self.marks)
 
     def mark_options(self) -> Options:
-        """The options of drain_journal: before anything is sent, the next run is told what may start at any moment."""
+        """Build the options of drain_journal.
+
+        The mark is written before anything is sent, so that the next run finds what may start at any moment.
+        """
         options = {
             "path": self.journal,
             "state": "mark" if self.marks and (self.ids or self.fence) else "read",
@@ -53,13 +56,13 @@ class ApproveOrder:
         }
         if self.fence:
             first = {str(mark["hosts"][0]) for mark in self.marks}
-            # Who sends asks the service right before that anyway.
+            # The sender reads the events right before it sends anyway.
             asked: Options = {"events": []} if first == {self.host} else {}
             options["fence"] = {**self.fence, "drained": bool(self.ids), **asked}
         return options
 
     def parts(self) -> list[Options]:
-        """The options of scheduled_event_approve: for what was drained, and for what needs no drain."""
+        """Build the options of scheduled_event_approve for drained events, and for events that need no drain."""
         both = ((self.ids, True), (self.undrained_ids, False))
         return [self._part(ids, drained) for ids, drained in both if ids]
 
@@ -68,14 +71,14 @@ class ApproveOrder:
             "event_ids": ids,
             "drained": self.drained,
             "uncovered": self.uncovered,
-            # Not waited for here, but a value that can't be used must be noticed before anything is sent.
+            # Not used for sending, but an invalid value must fail before anything is sent.
             "wait_timeout": self.wait_timeout,
             "journal": self.journal,
             "run_id": self.run_id,
             "reading": bool(self.fence),
             **self.service,
         }
-        # Where nobody has to be drained, all of them are ready.
+        # Events that need no drain do not depend on journals.
         if drained and not self.is_alone:
             options["journals"] = MARKED
         if self.fence:
@@ -86,7 +89,7 @@ class ApproveOrder:
         return options
 
     def unsent(self, sent: Sequence[Mapping[str, t.Any]]) -> list[str]:
-        """In a run, what was to be approved, and neither was sent by anybody of this run nor has begun."""
+        """Return the events of a run's order that no host of the run has approved and that have not begun."""
         if not self.fence:
             return []
         begun = {
@@ -95,7 +98,7 @@ class ApproveOrder:
         return [mark["event"] for mark in self.marks if mark["event"] not in begun]
 
     def wait_options(self, unsent: Sequence[str], vm_name: str | None) -> Options:
-        """The options of scheduled_event_wait. In a run nobody waits for what was not sent: it gets another turn."""
+        """Build the options of scheduled_event_wait. A run tries unsent events again in another round."""
         options = {
             "event_ids": [event for event in self.wait_ids if event not in unsent],
             "wait_timeout": self.wait_timeout,
@@ -114,9 +117,9 @@ TaskResult = Mapping[str, t.Any]
 def approval_outcome(
     sent: Sequence[TaskResult], waited: TaskResult | None, unsent: Sequence[str] = ()
 ) -> dict[str, t.Any]:
-    """`sent`: what the approvals returned. `waited`: what the wait returned, None where nothing was waited for.
+    """Combine the results of the approvals (`sent`) and of the wait (None if there was none).
 
-    `unsent`: events that were to be approved and were not, which nobody has waited for.
+    `unsent` are the events that were neither approved nor waited for.
     """
     answers = [*sent, *([] if waited is None else [waited])]
     outcomes = dict((waited or {}).get("outcomes") or {})
@@ -131,7 +134,7 @@ def approval_outcome(
         "times": times,
         "effects": dict((waited or {}).get("effects") or {}),
         "outcomes": outcomes,
-        # A wait that can't say what has become of the events has not seen them end.
+        # A wait without outcomes has not seen the events end.
         "over": not unsent and (waited is None or (bool(outcomes) and all(s == "gone" for s in outcomes.values()))),
         "unsent": list(unsent),
         "refused_by_host": next((answer["refused_by_host"] for answer in sent if answer.get("refused_by_host")), None),
@@ -140,6 +143,6 @@ def approval_outcome(
 
 
 def _problems(answer: TaskResult) -> list[str]:
-    """A task that got no answer has no list of problems, only a message."""
+    """Return the problems of a result. Without an answer a task has only a message."""
     problems = answer.get("problems")
     return [str(answer.get("msg") or "no answer")] if problems is None else [str(problem) for problem in problems]

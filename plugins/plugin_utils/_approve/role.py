@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `_approve`: what the role approve does on a host, with the role's variables or by the order of a run."""
+"""The action `_approve`: the work of the role approve, by the role's variables or by the order of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .order import MARKED, ApproveOrder, approval_outcome
 from .send import Election
 
 OPTIONS = approval_options()
-# In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
+# In a run a host tries to send for 20 s, and its answer is useful only while the lease lasts.
 SECONDS_TO_SEND = 45.0
 # Registered by the task that sends.
 SENT = "__approve_sent"
@@ -38,7 +38,7 @@ MARK_OPTIONS = {
 
 
 def order_of(own: OwnVariables) -> ApproveOrder | None:
-    """None where a run has nothing for this host to approve or to wait for."""
+    """Return the order, or None if a run has nothing to approve or to wait for on this host."""
     known = _of_run(own) if own.is_ordered else _of_role(own)
     if known is None:
         return None
@@ -82,13 +82,13 @@ def _of_role(own: OwnVariables) -> dict[str, t.Any]:
 
 
 def _not_sent(own: OwnVariables) -> str:
-    """In a run: why this host was not even marked in this round, or could not be asked to send."""
+    """Return why a run could not mark this host in this round, or could not make it send."""
     failures = [found for name in (MARKED, SENT) if (found := own.registered(name) or {}).get("failed")]
     return str(failures[0].get("msg") or "The approval failed") if failures else ""
 
 
 def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Remove the marks of approvals that nobody of this run has sent."""
+    """Remove the marks of approvals that no host of this run has sent."""
     election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
     return readings.ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
 
@@ -127,7 +127,7 @@ class RoleAction(ansible.DoesOneOf, ApproveAction):
         return {"changed": any(one.get("changed") for one in results), "results": results}
 
     def _sent(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """What went wrong is told after the wait: an event that is not approved comes all the same."""
+        """Approve, and keep a failure for after the wait: an event starts even if it is not approved."""
         try:
             return self.approve(task_vars, by_role=True)
         except AnsibleActionFail as failure:
@@ -140,7 +140,7 @@ class RoleAction(ansible.DoesOneOf, ApproveAction):
         if order is None:
             return dict(ansible.NOT_ORDERED)
         if order.fence:
-            # A host that reboots, which is what is waited for, has to be told from one that hangs.
+            # A reboot is expected here, and must not be taken for a hanging host.
             self.after_silence = connection.seconds_to_connect(self)
             self.seconds = max(
                 connection.seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence
@@ -151,7 +151,7 @@ class RoleAction(ansible.DoesOneOf, ApproveAction):
         sent = ansible.plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:
-            # What was written down for nothing: whoever comes next must not wait for it.
+            # The next run must not wait for an approval that was never sent.
             request = {"path": order.journal, "state": "unmark", "marks": order.marks, "run_id": order.run_id}
             take_marks_back(self, request, task_vars)
         outcome = approval_outcome(sent, self._waited(order, unsent, task_vars), unsent)
@@ -161,7 +161,7 @@ class RoleAction(ansible.DoesOneOf, ApproveAction):
         return result
 
     def _waited(self, order: ApproveOrder, unsent: list[str], task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
-        # Its name is known from the reading that brought us here, so that one request is saved.
+        # The name from the last reading saves a request.
         vm_name = vms.this_host_of(task_vars).get("vm_name")
         self._task.args = {**self._task.args, **order.wait_options(unsent, vm_name)}
         options = self.checked_wait({**wait_options(), **run_options()})
@@ -170,5 +170,5 @@ class RoleAction(ansible.DoesOneOf, ApproveAction):
         try:
             return self.wait(options, task_vars)
         except AnsibleError as error:
-            # What the approvals came to is told all the same.
+            # The results of the approvals must not be lost.
             return {"msg": str(error)}

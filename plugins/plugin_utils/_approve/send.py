@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One sender for each event, and the approval sent."""
+"""The election of one sender for each event, and the sending of approvals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
 from . import judge
 from .judge import EventRecord, Judgement
 
-# The hosts of a batch are separate processes on one controller, and with few forks not at the same time. So nobody
-# waits for a host that has not begun: the first that comes to an event leads, and what it did is kept in files in
-# the run's own temporary folder, which Ansible removes when the run ends.
+# The hosts of a batch are separate processes on one controller, and with few forks they do not run at the same time. So
+# no host waits for one that has not begun: the first to reach an event sends, and its record is kept in the run's
+# temporary folder, which Ansible removes when the run ends.
 
 # No event has an empty id.
 ANY_EVENT = ""
@@ -39,13 +39,13 @@ class Election:
 
     @contextlib.contextmanager
     def turn(self, event_ids: Sequence[str], seconds: float) -> Iterator[dict[str, EventRecord]]:
-        """Have these events for ourselves; changes to the records are kept when the block ends.
+        """Lock these events; changes to the records are stored when the block ends.
 
-        Who waits does so for as long as others get on with it: each that gives way leaves a mark. Raises Occupied.
+        The timeout starts again whenever another host stores a record of these events. Raises Occupied.
         """
         began = time.time()
         with contextlib.ExitStack() as locks:
-            # Always in the same order, so that two hosts with two events never wait for each other.
+            # In one order for all hosts, so that two of them can't deadlock.
             for event_id in sorted(set(map(azure.canonical_id, event_ids))):
                 patience = functools.partial(self._patience, event_id, began, seconds)
                 locks.enter_context(self.store.locked(event_id, until=patience))
@@ -56,7 +56,7 @@ class Election:
                 self.keep(records)
 
     def keep(self, records: dict[str, EventRecord]) -> None:
-        """Write records down at once, for the case that this process does not live to see its turn end."""
+        """Store records at once, in case this process dies during its turn."""
         for event_id, record in records.items():
             self.store.write(dataclasses.asdict(record), azure.canonical_id(event_id))
 
@@ -64,12 +64,12 @@ class Election:
         return EventRecord(**(self.store.read(azure.canonical_id(event_id)) or {}))
 
     def not_sent(self, marks: Iterable[Mapping[str, t.Any]]) -> list[Mapping[str, t.Any]]:
-        """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
+        """Return the marks whose approval surely no host of this run has sent: a sent approval can't be undone."""
         records = [(mark, self.record(mark["event"])) for mark in marks]
         return [mark for mark, record in records if not record.sent_by and not record.unclear]
 
     def mark_done(self, task: str, host: str, event_ids: Iterable[str] | None) -> None:
-        """This host's task has ended: nobody is to count on it for these events, or for any where None are known."""
+        """Note that this host's task has ended and won't send approvals for these events (for any, with None)."""
         for event_id in [ANY_EVENT] if event_ids is None else event_ids:
             self._done(task, event_id).write(host, host)
 
@@ -85,30 +85,30 @@ class Election:
 
 # An approval whose answer was lost shows in the document soon, if it arrived.
 SECONDS_TO_SETTLE = 10
-# Who is turned away so often lets another host try, if there is one: they wait for us meanwhile.
+# After this many fruitless tries another host of the event may send; the others are waiting meanwhile.
 TRIES_BEFORE_GIVING_WAY = 2
 SECONDS_BETWEEN_READINGS = 1.0
-# The host that is to send is begun with first, but all may be on their way at the same time.
+# Ansible starts the host that is to send first, but all hosts may run at the same time.
 SECONDS_TO_LET_THE_FIRST_GO_FIRST = 20.0
 SECONDS_BETWEEN_LOOKS = 0.05
-# What a run has decided on is no longer so.
+# An event differs from the one that the run decided on.
 CHANGED = "changed"
 
 
 @dataclasses.dataclass
 class Approval:
-    """What became of the events that one host was asked to approve; lists hold ids as Azure writes them."""
+    """The result of one host for the events that it was asked to approve; ids are as Azure writes them."""
 
     approved: list[str] = dataclasses.field(default_factory=list)
     already_started: list[str] = dataclasses.field(default_factory=list)
     gone: list[str] = dataclasses.field(default_factory=list)
     refused: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     leaders: dict[str, str] = dataclasses.field(default_factory=dict)
-    # Event id -> when it was approved, of those that this host approved.
+    # Event id -> when this host approved it.
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     left_to: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     problems: list[str] = dataclasses.field(default_factory=list)
-    # In a run: why the host, which is the fence, did nothing.
+    # In a run: why the check on the host refused to send.
     refused_by_host: str | None = None
 
 
@@ -116,27 +116,26 @@ class Approval:
 class Approver:
     service: Service
     election: Election
-    # The inventory host whose VM talks to the service.
+    # The inventory host whose VM sends requests to the service.
     sender: str
-    # A name of this task, the same on all hosts that run it.
+    # An id of the task, the same on all hosts that run it.
     task: str
     wanted: Sequence[str] | None
-    # Names of the VMs that are ready to be interrupted; asked for only with the reading that it depends on.
+    # Names of the VMs that are ready to be interrupted, by the reading that they depend on.
     drained: Callable[[DocumentReading], Iterable[str]]
-    # VM names of the other hosts that run this task; asked for only if one of them has to step in.
+    # VM names of the other hosts that run this task; called only if one of them has to send instead.
     others: Callable[[], dict[str, str]]
     timeout: float
-    # For each event, the VMs of drained hosts that do not show it themselves.
+    # Event id -> the VMs of drained hosts that do not show it themselves.
     not_shown: Callable[[DocumentReading], dict[str, list[str]]] = lambda _reading: {}
-    # Why hosts are not trusted to be the VMs that they say they are.
     doubts: Callable[[DocumentReading], judge.Doubts | None] = lambda _reading: None
-    # For each event, the hosts that it names and whose journals do not say that its approval begins.
+    # Event id -> the hosts that it names and whose journals lack its mark.
     unmarked: Callable[[], dict[str, list[str]]] = dict
-    # In a run: what was read and decided on already, and for each event the host that is to send.
+    # In a run: the reading that was decided on, and for each event the host that is to send.
     decided_on: DocumentReading | None = None
     first_sender: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_a_run: bool = False
-    # In a run: for each event, when it was decided to approve it, by the controller's clock.
+    # In a run: event id -> the time of the decision to approve it, by the controller's clock.
     decided_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
     allow_uncovered: bool = False
     insist: bool = False
@@ -145,14 +144,14 @@ class Approver:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     reading: DocumentReading = dataclasses.field(init=False)
-    # What the policy has seen.
+    # The reading that the policy has judged.
     decided: DocumentReading = dataclasses.field(init=False)
-    # Tries after which an approval was not there, and what the service said to the last of them.
+    # The number of tries without an effect, and the service's answer to the last of them.
     fruitless: int = 0
     last_problem: str = ""
-    # One of several approvals that are sent together may spoil all of them.
+    # Set after a refusal of several approvals sent together: one of them can make the service refuse all.
     one_at_a_time: bool = False
-    # Event id -> what went wrong for good with its approval from here.
+    # Event id -> why this host can't approve it.
     problems: dict[str, str] = dataclasses.field(default_factory=dict)
     refused_by_host: str | None = None
 
@@ -176,7 +175,7 @@ class Approver:
         if judgement.approvable:
             asked = self.wanted
             if asked is None:
-                # From here on the same events are followed, whatever else comes up.
+                # The turn keeps to these events, even if others appear.
                 asked = [event["id"] for event in judgement.approvable] + judgement.already_started
                 asked += [refusal["id"] for refusal in judgement.refused]
             judgement = self._take_turn(judgement, asked, approval)
@@ -187,7 +186,7 @@ class Approver:
         approval.refused_by_host = self.refused_by_host
         for event_id in (*approval.already_started, *approval.gone):
             record = self.election.record(event_id)
-            # One that has begun while somebody was sending its approval was approved by him, as when an answer is lost.
+            # An event that begins while a host is sending its approval was approved by that host, answered or not.
             sender = record.sent_by or record.unclear
             if sender:
                 approval.leaders[event_id] = sender
@@ -226,13 +225,13 @@ class Approver:
         return judgement
 
     def _forget_what_was_in_vain(self, records: dict[str, EventRecord]) -> None:
-        """What was decided on after an approval was sent is to be sent again: that one has shown no effect."""
+        """Send again what a run decided after an earlier approval was sent: that approval had no effect."""
         for event_id, record in records.items():
             if record.sent_at is not None and self.decided_at.get(event_id, record.sent_at) > record.sent_at:
                 record.sent_by, record.sent_at, record.failed = None, None, []
 
     def _let_the_first_go_first(self, event_ids: Iterable[str]) -> None:
-        """In a run it is said before who is to send, as it saves a request: who sends need not be asked before."""
+        """Wait for the host that the run chose to send: its mark was written without reading the events again."""
         ends = self.clock() + SECONDS_TO_LET_THE_FIRST_GO_FIRST
         for event_id in event_ids:
             first = self.first_sender.get(event_id, self.sender)
@@ -242,7 +241,7 @@ class Approver:
     def _send_what_is_ours(
         self, judgement: Judgement, asked: Sequence[str], records: dict[str, EventRecord], approval: Approval
     ) -> Judgement:
-        """Send until nothing is left for us to send. Returns the newest judgement."""
+        """Send until nothing is left to send from here, and return the newest judgement."""
         deadline = self.clock() + self.timeout
         while True:
             ours = [event for event in judgement.approvable if self._is_ours(event, records)]
@@ -255,7 +254,7 @@ class Approver:
             sent = [i for i, record in own.items() if record.sent_by == self.sender]
             approval.approved += sent
             approval.times.update((i, {"approved_at": text.iso_time(time.time())}) for i in sent)
-            # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
+            # The next step must be judged by the newest document, not by the one of the plan.
             judgement = self._judge(asked)
             if not problem and any(record.sent_by is None for record in own.values()):
                 if self.clock() >= deadline:
@@ -275,7 +274,7 @@ class Approver:
         return judge.sender_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
     def _step(self, own: dict[str, EventRecord], deadline: float) -> str:
-        """One step towards having all of these sent. Returns what went wrong for good."""
+        """Send these approvals or settle earlier ones, and return the problem that ends it, if any."""
         if self.predict_only:
             _note_sent(own, self.sender)
             return ""
@@ -286,11 +285,11 @@ class Approver:
     def _send(self, own: dict[str, EventRecord]) -> str:
         changed = _changes(self.decided, self.reading, own) if self.in_a_run else []
         if changed:
-            # The policy may decide otherwise by now.
+            # The policy could now decide differently.
             self.refused_by_host = CHANGED
             return self._give_up(own, f"Since it was decided what to do about it, {'; '.join(changed)}.")
         for record in own.values():
-            # Should this process or the connection die now, the next host must not take it for "nothing was sent".
+            # If this process or the connection dies now, the next host must not assume that nothing was sent.
             record.unclear = self.sender
         self.election.keep(own)
         try:
@@ -310,16 +309,16 @@ class Approver:
         elif not answer.unclear:
             _forget_unclear(own)
             if answer.problem and len(own) > 1:
-                # One of them may be over, and the service then takes none: each for itself.
+                # If one of them is over, the service refuses all: send each one separately.
                 self.one_at_a_time = True
                 return ""
             if answer.problem:
                 return self._give_up(own, answer.problem)
             if self.in_a_run and (started := _newly_started(before, self.reading)):
-                # What may go down was decided without it.
+                # The run did not consider it when it decided which hosts may go down.
                 self.refused_by_host = CHANGED
                 return self._give_up(own, f"{', '.join(started)} has started since it was decided what may go down.")
-            # The document is another one. Many hosts of a group may be approving: do not ask in a hurry.
+            # The document has changed. Many hosts of a group may be approving, so pause before the next request.
             self.sleep(SECONDS_BETWEEN_READINGS)
         return ""
 
@@ -330,8 +329,8 @@ class Approver:
         return problem
 
     def _settle(self, own: dict[str, EventRecord], deadline: float) -> str:
-        """Find out by reading whether an approval arrived whose answer was lost. Returns why that can't be done."""
-        # Well before the others, who wait as long as we may try, lose their patience.
+        """Read until it is clear if an approval without an answer arrived, and return why that failed, if it did."""
+        # The other hosts wait only for the timeout, so this must end well before it.
         ends = min(deadline, self.clock() + min(SECONDS_TO_SETTLE, max(SECONDS_TO_SETTLE / 2, self.timeout / 6)))
         trouble = ""
         while True:
@@ -341,7 +340,8 @@ class Approver:
             except Unanswered as failure:
                 trouble = str(failure)
             for event_id, record in own.items():
-                if not trouble and record.unclear and self._has_begun(event_id):
+                shown = judge.shown_status(event_id, self.reading.status["events"])
+                if not trouble and record.unclear and shown != "Scheduled":
                     record.sent_by, record.unclear = record.unclear, None
             if not any(record.unclear for record in own.values()):
                 return ""
@@ -349,17 +349,14 @@ class Approver:
                 break
             self.sleep(SECONDS_BETWEEN_READINGS)
         if trouble:
-            # It stays unclear, and the next host has to find out.
+            # The records stay unclear, so the next host settles them.
             return self._give_up(own, f"Whether an approval arrived could not be found out. {trouble}")
-        # Still Scheduled: sending again does no harm, the service takes an approval twice.
+        # Still Scheduled: sending again is harmless, as the service accepts an approval twice.
         if any(record.unclear == self.sender for record in own.values()):
-            # A try of the host before us does not make us give way any earlier.
+            # Only tries of this host count towards giving way.
             self.fruitless += 1
         _forget_unclear(own)
         return ""
-
-    def _has_begun(self, event_id: str) -> bool:
-        return judge.shown_status(event_id, self.reading.status["events"]) != "Scheduled"
 
     def _leave_to_others(self, event: EventData, record: EventRecord, problem: str, approval: Approval) -> None:
         others = self._successors(event, record)
@@ -373,7 +370,7 @@ class Approver:
 
 
 def _changes(before: DocumentReading, now: DocumentReading, own: Iterable[str]) -> list[str]:
-    """How these events differ in what policies look at, in words."""
+    """Describe the changes of these events in the fields that policies use."""
     known = {azure.canonical_id(event["id"]): event for event in before.status["events"]}
     wanted = {azure.canonical_id(event_id) for event_id in own} & set(known)
     return [

@@ -28,14 +28,14 @@ SECONDS_BETWEEN_NOTICES = 30
 
 
 class NoticeBoard:
-    """What the hosts of a task have said already."""
+    """The notices that the hosts of a task have printed already."""
 
     def __init__(self, run_folder: str | Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.store = Store(run_folder, "notices")
         self.clock = clock
 
     def is_news(self, subject: str, notice: str) -> bool:
-        """Whether to tell this: nobody has told it yet, or nothing was told about the subject for a while."""
+        """Return True if no host has printed this notice, or none was printed about the subject recently."""
         with self.store.locked(subject):
             told = self.store.read(subject) or {"at": 0, "notices": []}
             if notice in told["notices"] and self.clock() - told["at"] < SECONDS_BETWEEN_NOTICES:
@@ -44,19 +44,19 @@ class NoticeBoard:
             return True
 
 
-# Readings come quickly at first, as a short event may be over in seconds, then at a rate that nobody minds.
+# Readings are frequent at first, as a short event may be over in seconds, and then slow down to spare the service.
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 5.0
-# A host that is not there says so when it begins, and then rarely: many may be rebooting.
+# An unreachable host is reported at once and then rarely, as many may be rebooting.
 SECONDS_BETWEEN_COMPLAINTS = 300
 LONGEST_COMPLAINT = 200
-# A reading that takes longer is given up and asked for again: there is time.
+# A reading that takes longer is given up and repeated.
 SECONDS_PER_READING = 130.0
-# A VM that is to be taken away has been, when it could not be reached this many times in a row.
+# A VM that is to be taken away counts as taken away after this many failed readings in a row.
 FAILURES_OF_A_VM_TAKEN_AWAY = 3
-# Readings in a row to which a host said nothing at all. One that boots refuses them, or can't be reached.
+# Unanswered readings in a row. A host that boots refuses connections or can't be reached; it does not stay silent.
 SILENCES_OF_A_HANGING_HOST = 3
-# One that installs updates while it boots takes connections long before it answers.
+# A Windows host that installs updates while it boots accepts connections long before it answers.
 SILENCES_ON_WINDOWS = 8
 _MOMENTS = {"Started": "started_at", "gone": "over_at"}
 _GOALS = {"started": "it starts", "finished": "it is over"}
@@ -64,7 +64,7 @@ _GOALS = {"started": "it starts", "finished": "it is over"}
 
 @dataclasses.dataclass
 class Complaints:
-    """Tells that a host does not answer, and that it does again."""
+    """Notices that a host does not answer, and that it answers again."""
 
     host: str
     tell: Callable[[str], None]
@@ -89,7 +89,7 @@ def first_reading(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> DocumentReading:
-    """A good reading from a host that may be down at first; the last trouble where none came in time."""
+    """Return a good reading of a host that may be down at first. Raises the last error if there is none in time."""
     deadline = clock() + wait_timeout
     silent = 0
     while True:
@@ -106,7 +106,7 @@ def first_reading(
 
 @dataclasses.dataclass
 class Wait:
-    """One host's wait for its events."""
+    """The wait of one host for its events."""
 
     service: Service
     reading: DocumentReading
@@ -116,28 +116,28 @@ class Wait:
     wait_timeout: float
     read_timeout: float
     tell: Callable[[str], None]
-    # Whether a notice about an event is worth a line, see NoticeBoard.
+    # NoticeBoard.is_news
     is_news: Callable[[str, str], bool]
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     known: dict[str, vms.EventData] = dataclasses.field(default_factory=dict)
-    # Event id -> when it was first seen to have started, and to be over.
+    # Event id -> when it was first seen started, and over.
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
-    # Event id -> the reading that first showed one of both.
+    # Event id -> the reading that first showed either.
     effects: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
-    # After how many silent readings in a row a host is given up, if it ever is.
+    # The number of silent readings in a row after which the host is given up; None for never.
     silences: int | None = None
     trouble: str = ""
     failures_in_a_row: int = 0
     silent_in_a_row: int = 0
 
     def until_reached(self) -> str:
-        """Returns why the wait failed; nothing where every event got as far as it should."""
+        """Wait, and return why it failed, or "" if every event has reached the goal."""
         deadline = self.clock() + self.wait_timeout
         pause = FIRST_PAUSE
         self._remember()
         while True:
-            missing = self._missing()
+            missing = [event for event in self.event_ids if not judge.is_reached(self.goal, self._outcome(event))]
             if not missing or self._was_taken_away(missing):
                 return ""
             left = deadline - self.clock()
@@ -152,12 +152,12 @@ class Wait:
         try:
             self.reading = self.service.read(max(1.0, min(self.read_timeout, left)))
         except Unreachable as error:
-            # The VM may be rebooting, which is what was approved: go on until it answers or the time is up.
+            # The VM may be rebooting, as approved: try until it answers or the timeout ends.
             self._note_trouble(f"the host can't be reached ({error})")
             self.silent_in_a_row = self.silent_in_a_row + 1 if isinstance(error, Silent) else 0
             self.service.reconnect()
         except Unanswered as error:
-            # Not a good reading, so not a reading: the events are where they were.
+            # A bad reading does not change what is known about the events.
             self._note_trouble(str(error))
             self.silent_in_a_row = 0
         else:
@@ -182,9 +182,6 @@ class Wait:
     def _outcome(self, event_id: str) -> str:
         return judge.shown_status(event_id, self.reading.status["events"])
 
-    def _missing(self) -> list[str]:
-        return [event_id for event_id in self.event_ids if not judge.is_reached(self.goal, self._outcome(event_id))]
-
     def _was_taken_away(self, missing: list[str]) -> bool:
         events = [self.known.get(azure.canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
@@ -193,9 +190,8 @@ class Wait:
 
     def _state(self, event_id: str) -> str:
         event = self.known.get(azure.canonical_id(event_id))
-        outcome = self._outcome(event_id)
-        text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
-        return text + self._held_up(event_id)
+        kind = event["type"] if event else "event"
+        return f"{kind} {event_id} is {self._outcome(event_id)}{self._held_up(event_id)}"
 
     def _held_up(self, event_id: str) -> str:
         event = self.known.get(azure.canonical_id(event_id))
@@ -248,7 +244,7 @@ class Wait:
 
 
 class WaitAction(ServiceAction):
-    """Base of the actions that can wait for events, whoever approved them."""
+    """Base of the actions that can wait for events."""
 
     def checked_wait(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         options = self.checked_options(argument_spec)
@@ -257,14 +253,14 @@ class WaitAction(ServiceAction):
         return options
 
     def wait(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The result of scheduled_event_wait; what went wrong is in `problems`."""
-        # With each reading the host is kept for this run, which must not go on after it was killed.
+        """Return the result of scheduled_event_wait; failures are in `problems`."""
+        # Each reading keeps the host reserved for this run, which must stop when the run is killed.
         with connection.ending_with_the_run() if options.get("run_id") else contextlib.nullcontext():
             return self._followed(options, task_vars)
 
     def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         service = HostService(self, options, task_vars)
-        # In a run nobody else of the wave waits as long for a host that hangs.
+        # The other hosts of a wave must not wait that long for a hanging host.
         in_a_wave = bool(options.get("run_id")) and len(task_vars.get("ansible_play_batch") or ()) > 1
         silences = SILENCES_OF_A_HANGING_HOST if in_a_wave else None
         if silences and windows.is_windows(self):
@@ -272,7 +268,7 @@ class WaitAction(ServiceAction):
         complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()
         try:
-            # The VM may be down right now: that is what is waited for.
+            # The VM may be down at this moment because of its event.
             reading = (
                 service.read()
                 if self._task.check_mode

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Doubts about events and about who is which VM, in sentences.
+"""Doubts about events and about the VMs that hosts claim to be, in sentences.
 
-A doubt that is `wrong` keeps something from being done that has to be done: the run does not end well then.
+A doubt that is `wrong` prevents something that has to be done, so the run fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST = 8
 
 class Doubt(t.TypedDict):
     why: str
-    # As that of a claim, or `groups`, or `hearsay`.
+    # The kind of a claim, or `groups`, or `hearsay`.
     kind: str
     hosts: list[str]
     wrong: bool
@@ -31,7 +31,7 @@ def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms,
     torn: set[str] = set()
     for seen in events:
         if seen.is_torn:
-            # Each of the groups shows it.
+            # Each of the groups shows it, but one doubt is enough.
             if azure.canonical_id(seen.id) not in torn:
                 found.append(_about_groups(seen, vms.groups))
             torn.add(azure.canonical_id(seen.id))
@@ -43,7 +43,7 @@ def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms,
 
 
 def has_begun_by_its_own_reading(host: str, vm_name: str, host_vars: HostVars) -> bool:
-    """Whether the host itself shows an event that has started for it: then it is not returned to service yet."""
+    """Return True if the host itself shows a started event that names it: it must not return to service yet."""
     return any(event.get("status") == "Started" for event in _own_events(host, vm_name, host_vars))
 
 
@@ -59,7 +59,7 @@ def _own_events(host: str, vm_name: str, host_vars: HostVars) -> list[Mapping[st
 
 
 def about_claims(claims: Sequence[Claim], host_vars: HostVars) -> list[Doubt]:
-    """In words, with the remedy; of hosts that the inventory only has to declare, all in one sentence."""
+    """Describe the claims and their remedy; those that the inventory merely does not confirm share one sentence."""
     found = [_about_claim(claim, host_vars) for claim in claims if claim.kind != "unconfirmed"]
     unconfirmed = sorted(
         (claim for claim in claims if claim.kind == "unconfirmed"), key=lambda one: text.natural(one.refused[0])
@@ -155,7 +155,7 @@ def _about_hearsay(seen: SeenEvent) -> Doubt:
 
 
 def who_shows_it(shown_by: Sequence[str], silent: Sequence[str]) -> str:
-    """Part of a sentence, where hosts that one event names do not all show it."""
+    """Build a part of a sentence about an event that only some of its hosts show."""
     return f"{_some(shown_by)} {_verb(shown_by, 'shows', 'show')} it, {_some(silent)} {_verb(silent, 'does', 'do')} not"
 
 

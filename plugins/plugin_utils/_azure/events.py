@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scheduled events on the controller: selected, and taken up again from saved readings.
+"""Scheduled events on the controller: the filters, and the parsing of saved readings.
 
-`module_utils/_azure/documents.py` defines what Azure's documents mean, on a host as here. The controller imports it
-through this file, which adds types. Pure: no I/O and no clock of its own.
+`module_utils/_azure/documents.py` parses Azure's documents on hosts and controllers. The controller imports it through
+this file, which adds types. Pure: no I/O and no clock of its own.
 """
 
 from __future__ import annotations
@@ -15,34 +15,6 @@ from collections.abc import Callable, Mapping
 
 from ...module_utils._azure import documents
 from .._common.text import iso_time, seconds_of
-
-__all__ = (
-    "EVENT_TYPES",
-    "JUDGED_BY",
-    "SAME_TYPE",
-    "SAME_VM",
-    "Account",
-    "BadReading",
-    "approval_body",
-    "build_status",
-    "canonical_id",
-    "canonical_name",
-    "complaint_about_filters",
-    "event_type",
-    "known_of_status",
-    "merged",
-    "names_host",
-    "parse_document",
-    "parse_identity",
-    "parse_resource_id",
-    "parse_saved",
-    "refresh",
-    "select",
-    "takes_away",
-    "understand_document",
-    "warning_about_version",
-    "warnings_about",
-)
 
 _Data = dict[str, t.Any]
 _Identity = dict[str, str | None]
@@ -61,24 +33,24 @@ canonical_name: Callable[[str], str] = documents.canonical_name
 canonical_id: Callable[[str], str] = documents.canonical_id
 names_host: Callable[[t.Mapping[str, t.Any], str], bool] = documents.names_host
 approval_body: Callable[[t.Sequence[str], str, int | str], str] = documents.approval_body
-# Document, identity, when it was read, and the VM's name where the identity was not asked for.
+# Takes the document, the identity, the time of the reading, and the VM's name if the identity was not read.
 build_status: Callable[..., _Data] = documents.build_status
 
 
 class Account(t.NamedTuple):
-    """What one host shows of an event."""
+    """An event as one host shows it."""
 
-    # By the same reading, the host is one of the VMs that the event names.
+    # The event names the host by which it was read.
     by_named: bool
     event: t.Mapping[str, t.Any]
 
 
 def merged(accounts: t.Iterable[Account], safest: Callable[[t.Mapping[str, t.Any]], t.Any] | None = None) -> _Data:
-    """One event of all accounts of it.
+    """Merge all accounts of an event into one.
 
-    The hosts that it names are trusted about it, and others only where none of these can be asked. A start counts
-    whoever shows it, as it holds back more than it allows. Where accounts differ, the safest counts: the one that
-    `safest` ranks lowest, the nearest date, every VM that is named.
+    The hosts that the event names are trusted, others only if none of these was read. A start counts by any account, as
+    it forbids more than it allows. If accounts differ, the safest counts: the one that `safest` ranks lowest, the
+    nearest date, every VM that is named.
     """
     known = list(accounts)
     trusted = [account.event for account in known if account.by_named] or [account.event for account in known]
@@ -106,7 +78,7 @@ def select(
     sources: t.Sequence[str] | None = None,
     within: int | None = None,
 ) -> dict[str, t.Any]:
-    """The same status with the events that pass every filter."""
+    """Return the status with only the events that pass every filter."""
 
     def passes(event: dict[str, t.Any]) -> bool:
         return (
@@ -124,7 +96,7 @@ def select(
 def complaint_about_filters(
     api_version: str, types: t.Sequence[str] | None, sources: t.Sequence[str] | None
 ) -> str | None:
-    """A filter that this api-version can't ever pass would look like "no events": say so instead."""
+    """Return an error for a filter that this api-version can never pass: the result would look like "no events"."""
     for kind in types or ():
         if event_type(kind).since > api_version:
             return f"api_version {api_version} never shows {kind} events: use {event_type(kind).since} or newer"
@@ -134,7 +106,7 @@ def complaint_about_filters(
 
 
 def warning_about_version(api_version: str) -> str | None:
-    """What a person should know about a version that nobody has chosen."""
+    """Return a warning about the event types that an automatically chosen version never shows."""
     hidden = documents.types_never_shown(api_version)
     if not hidden:
         return None
@@ -145,7 +117,7 @@ def warning_about_version(api_version: str) -> str | None:
 
 
 def warnings_about(status: dict[str, t.Any]) -> list[str]:
-    """What a person should know about values that were kept but not understood."""
+    """Return warnings about values that could not be parsed and were kept as text."""
     return [
         f"The NotBefore of event {event['id']} is not a time that is understood: {event['other_fields']['NotBefore']!r}"
         for event in status["events"]
@@ -153,16 +125,16 @@ def warnings_about(status: dict[str, t.Any]) -> list[str]:
     ]
 
 
-# A watcher writes its status every 10 s. One that is older was left behind, or its readings fail.
+# A watcher writes its status every 10 s. An older status is of a stopped watcher, or its readings fail.
 LONGEST_SILENCE_OF_A_WATCHER = 60
-# In characters: other tools write more beside the events.
+# In characters; other tools add data of their own to the events.
 LARGEST_SAVED = 16 * 1024 * 1024
 
 
 def parse_saved(body: str, now: float) -> dict[str, t.Any]:
-    """A saved reading: an event document as Azure sent it, or a `maintenance_status`.
+    """Parse a saved reading: an event document as Azure sent it, or a `maintenance_status`.
 
-    Gives what `known_of_status` gives; `read_at` is None for a document, which does not say when it was read.
+    The result is that of `known_of_status`; `read_at` is None for a document, which has no time of its reading.
     """
     data = documents.json_object(body, "The saved reading", largest=LARGEST_SAVED)
     if "events" in data:
@@ -183,10 +155,10 @@ def parse_saved(body: str, now: float) -> dict[str, t.Any]:
 
 
 def known_of_status(data: t.Any) -> dict[str, t.Any]:
-    """What a `maintenance_status` from a file or a cache still tells later, checked, as anything may be in there.
+    """Check a `maintenance_status` from a file or a cache, and return what does not become outdated.
 
     That is {this_host, document_incarnation, events, read_at}, with `read_at` in seconds since the epoch and events
-    as `parse_document` makes them: without what depends on the time or on the host that looks at them.
+    like those of `parse_document`: without fields that depend on the time or on the reading host.
     """
     if not isinstance(data, dict) or not isinstance(data.get("events"), list):
         raise BadReading(f"The maintenance_status has no list of events: {str(data)[:120]}")
@@ -233,23 +205,23 @@ def _known_of_event(event: t.Any, position: int) -> dict[str, t.Any]:
 
 @functools.lru_cache(maxsize=4096)
 def _same_time(text: str) -> str | None:
-    """A time as we write it. In the facts of a fleet the same few times come thousands of times."""
+    """Normalize a time. Cached, as the facts of a fleet repeat the same few times."""
     moment = seconds_of(text)
     return None if moment is None else iso_time(moment)
 
 
 def parse_resource_id(resource_id: str) -> tuple[str | None, str | None]:
-    """The subscription and the resource group that an Azure resource id names."""
+    """Return the subscription and the resource group of an Azure resource id."""
     words = resource_id.strip("/").split("/")
     named = {key.casefold(): value for key, value in zip(words[::2], words[1::2], strict=False)}
     return named.get("subscriptions"), named.get("resourcegroups")
 
 
 def effects_seen(approved: t.Any, status: t.Any) -> dict[str, dict[str, t.Any]]:
-    """Event -> the reading that showed it as Started, or no more: the wait's, if this run has waited for it.
+    """Map each event to the reading that showed it as Started or no longer listed, preferably one of this run's wait.
 
-    `approved` is what the role approve came to; `status` the last reading, with the journal that an earlier run has
-    left and the events of the whole document.
+    `approved` is the result of the role approve, `status` the last reading, with the journal of an earlier run and the
+    events of the whole document.
     """
     waited = approved.get("effects") if isinstance(approved, Mapping) else None
     return {**_by_reading(status), **(waited if isinstance(waited, Mapping) else {})}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""VMs: their names, who is which, and the events that they share."""
+"""VMs: their names, the hosts that they are, and the events that they share."""
 
 from __future__ import annotations
 
@@ -14,63 +14,58 @@ from .._common.text import seconds_of
 from . import events as azure
 from .events import merged
 
-# The only host variables that this file reads: a caller with a costly mapping need not fetch any other.
+# The host variables that VM names depend on: a caller with a costly mapping fetches only these.
 NAME_VARIABLES = ("maintenance_status", "maintenance_vm_name")
-# Where an inventory says to which resource group a host belongs, as azure.azcollection.azure_rm names it.
+# Variables with the resource group of a host, named as in azure.azcollection.azure_rm.
 RESOURCE_IDS = ("id", "resource_id")
 SCOPE_VARIABLES = ("resource_group", "subscription_id", *RESOURCE_IDS)
 
 
 def this_host_of(host_vars: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
-    """What the VM told about itself; empty where it was not asked."""
+    """Return the identity that the VM's metadata gives; empty if it was not read."""
     status = host_vars.get("maintenance_status") if host_vars is not None else None
     this_host = status.get("this_host") if isinstance(status, dict) else None
     return this_host if isinstance(this_host, dict) else {}
 
 
 def this_hosts_of(hosts: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
-    """The same for many, for callers that look at each several times."""
+    """Return `this_host_of` for several hosts."""
     return {host: this_host_of(host_vars.get(host)) for host in hosts}
 
 
 def vm_name_of(inventory_hostname: str, host_vars: Mapping[str, t.Any] | None) -> str:
-    """The name by which Azure's events know this host, in the case in which it is written down.
+    """Return the name of this host in Azure's events, in its original case.
 
-    What the VM itself said comes first, then `maintenance_vm_name`, then the inventory hostname.
+    The VM's own metadata comes first, then `maintenance_vm_name`, then the inventory hostname.
     """
     return name_told(inventory_hostname, host_vars, this_host_of(host_vars))
 
 
 def name_told(inventory_hostname: str, host_vars: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str:
-    """The same for a caller that has `this_host` at hand."""
+    """Return the same as `vm_name_of`, for a caller that already has `this_host`."""
     told = this_host.get("vm_name")
     if not told and host_vars is not None:
         told = host_vars.get("maintenance_vm_name")
-    # A number is what YAML makes of a VM called 42.
+    # YAML parses a VM name such as 42 as a number.
     if told and isinstance(told, (str, int)) and not isinstance(told, bool):
         return str(told).strip() or str(inventory_hostname)
     return str(inventory_hostname)
 
 
 def scope_of(this_host: Mapping[str, t.Any]) -> str | None:
-    """Subscription and resource group, for comparing; None where the VM did not tell.
+    """Return subscription and resource group in a form to compare; None if the metadata lacks one of them.
 
-    An event names VMs of one resource group only and without saying which: this tells two VMs of one name apart.
+    An event names VMs of one resource group without its name, so two VMs of one name differ only by this.
     """
     subscription, group = this_host.get("subscription_id"), this_host.get("resource_group")
     return _scope(str(subscription), str(group)) if subscription and group else None
 
 
 def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
-    """The same as the inventory has it; None where it does not say both."""
+    """Return the scope by the inventory; None if it lacks the subscription or the resource group."""
     if variables is None:
         return None
-    subscription, group = None, None
-    for name in RESOURCE_IDS:
-        resource_id = variables.get(name)
-        if isinstance(resource_id, str) and resource_id.startswith("/"):
-            subscription, group = azure.parse_resource_id(resource_id)
-            break
+    subscription, group = azure.parse_resource_id(_resource_id(variables))
     return scope_of(
         {
             "subscription_id": text_of_variable(variables.get("subscription_id")) or subscription,
@@ -79,13 +74,18 @@ def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
     )
 
 
+def _resource_id(variables: Mapping[str, t.Any]) -> str:
+    found = (variables.get(name) for name in RESOURCE_IDS)
+    return next((value for value in found if isinstance(value, str) and value.startswith("/")), "")
+
+
 def same_scope(one: str | None, other: str | None) -> bool:
-    """Where one is not known, nothing speaks against it."""
+    """Return True unless both scopes are known and differ."""
     return one is None or other is None or one == other
 
 
 def text_of_variable(value: t.Any) -> str | None:
-    """A number is what YAML makes of a VM called 42."""
+    """Return the value as text: YAML parses a VM name such as 42 as a number."""
     return str(value).strip() or None if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
@@ -95,9 +95,9 @@ def _scope(subscription: str, group: str) -> str:
 
 
 def hosts_by_vm_name(hosts: Iterable[str], hostvars: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
-    """Canonical VM name -> the inventory hosts that are this VM, in the order given.
+    """Map each canonical VM name to its inventory hosts, in the order given.
 
-    More than one host where the inventory lists a VM twice, or where two resource groups each hold a VM of that name.
+    A name has several hosts if the inventory lists a VM twice, or if two resource groups have a VM of that name.
     """
     found: dict[str, list[str]] = {}
     for host in hosts:
@@ -106,41 +106,40 @@ def hosts_by_vm_name(hosts: Iterable[str], hostvars: Mapping[str, Mapping[str, t
     return found
 
 
-# The name in a host's metadata is the host's own word, and a host that lies can claim to be any VM: an event would be
-# approved for that VM while it is in service. The inventory is the user's word, and decides. docs/security.md has the
-# rules.
+# A compromised host can claim to be any VM by its metadata, and an event would be approved for that VM while it is in
+# service. The inventory is maintained by the user, so it decides. docs/security.md has the rules.
 
-# Host variables that say which VM a host is: ours, then as azure.azcollection.azure_rm names them.
+# Host variables that identify a host's VM: ours, then those of azure.azcollection.azure_rm.
 CLAIM_VARIABLES = ("maintenance_vm_name", "name", "computer_name")
-# All variables that these functions read, beside `maintenance_status`.
+# All variables that these functions read, in addition to `maintenance_status`.
 IDENTITY_VARIABLES = tuple(dict.fromkeys((*CLAIM_VARIABLES, *SCOPE_VARIABLES)))
 
 Variables: t.TypeAlias = Mapping[str, t.Any]
-# Host -> the name of its VM by a declaration of the inventory, and its resource group in the form of `scope_of`; only
-# hosts of which one of the two is known. Plain values, as a run carries them.
+# Host -> the VM name that the inventory declares, and the resource group in the form of `scope_of`, for hosts with at
+# least one of the two. Plain values, as a run stores them.
 KnownVms: t.TypeAlias = Mapping[str, Sequence[str | None]]
 
 
 class Claim(t.NamedTuple):
     """Hosts that are not trusted to be the VM that they claim to be."""
 
-    # The name in the form in which names are compared.
+    # The canonical name.
     vm_name: str
-    # The host that it is, as the inventory says; None where the inventory does not say it.
+    # The host that is this VM by the inventory, if any.
     host: str | None
-    # Not drained, not approved for, and they cover nothing.
+    # Hosts that are not drained, not approved for, and do not count as drained.
     refused: list[str]
     # one_vm: several hosts of the run claim it. contradicted: the inventory declares another VM for this host.
-    # contested: by the inventory another host may be it. unconfirmed: the inventory does not say it of this host.
+    # contested: by the inventory another host may be it. unconfirmed: the inventory does not confirm the name.
     kind: str = "one_vm"
-    # contradicted: what the inventory declares instead, in words. contested: the other host.
+    # contradicted: the VM that the inventory declares, in words. contested: the other host.
     instead: str = ""
     # The name as the host wrote it.
     written: str = ""
 
 
 class Declared(t.NamedTuple):
-    """The VM that the inventory declares a host to be. What it does not say is None."""
+    """The VM that the inventory declares a host to be."""
 
     name: str
     subscription: str | None
@@ -151,7 +150,7 @@ class Declared(t.NamedTuple):
         return scope_of({"subscription_id": self.subscription, "resource_group": self.resource_group})
 
     def in_words(self, this_host: Variables) -> str:
-        """The resource group only where it differs from what the host says."""
+        """Return the name, with the resource group if that differs from the host's metadata."""
         if self._is_elsewhere(this_host):
             return f"{self.name} in {'/'.join(filter(None, [self.subscription, self.resource_group]))}"
         return self.name
@@ -166,27 +165,20 @@ class Declared(t.NamedTuple):
 
 
 def declared_vm(variables: Variables | None) -> Declared | None:
-    """The VM of a host by `maintenance_vm_name`, a resource id of a VM, or a name together with its resource group.
+    """Return the VM of a host by `maintenance_vm_name`, a VM's resource id, or a name together with its resource group.
 
-    A `name` alone is a word that anybody uses for anything; with the resource group it is Azure's.
+    A variable `name` alone can mean anything; with a resource group it is Azure's.
     """
     if not variables:
         return None
     ours, name = text_of_variable(variables.get("maintenance_vm_name")), text_of_variable(variables.get("name"))
-    subscription, group = (
-        text_of_variable(variables.get("subscription_id")),
-        text_of_variable(variables.get("resource_group")),
-    )
-    by_id: str | None = None
-    for variable in RESOURCE_IDS:
-        resource_id = variables.get(variable)
-        if isinstance(resource_id, str) and resource_id.startswith("/"):
-            of_id = azure.parse_resource_id(resource_id)
-            subscription, group = subscription or of_id[0], group or of_id[1]
-            by_id = _vm_of_id(resource_id)
-            break
+    resource_id = _resource_id(variables)
+    subscription, group = azure.parse_resource_id(resource_id)
+    subscription = text_of_variable(variables.get("subscription_id")) or subscription
+    group = text_of_variable(variables.get("resource_group")) or group
+    by_id = _vm_of_id(resource_id)
     if ours:
-        # Only one of the two may be a variable of the user's for something else.
+        # A single one of the two can be a user's variable for something else.
         return Declared(ours, subscription, group) if subscription and group else Declared(ours, None, None)
     if by_id:
         return Declared(by_id, subscription, group)
@@ -194,7 +186,7 @@ def declared_vm(variables: Variables | None) -> Declared | None:
 
 
 def _vm_of_id(resource_id: str) -> str | None:
-    """The name that events use; that of an instance of a Uniform scale set is made of the set's name and a number."""
+    """Return the name used by events; for an instance of a Uniform scale set that is the set's name and a number."""
     words = resource_id.strip("/").split("/")
     named = {key.casefold(): value for key, value in zip(words[::2], words[1::2], strict=False)}
     name = named.get("virtualmachines")
@@ -205,7 +197,7 @@ def _vm_of_id(resource_id: str) -> str | None:
 
 
 def known_vms(hosts: Iterable[str], host_vars: Mapping[str, Variables]) -> dict[str, list[str | None]]:
-    """What the inventory declares of these hosts; the resource group also as the host itself says it."""
+    """Return the names and scopes that the inventory declares; scopes also come from the metadata of hosts."""
     found: dict[str, list[str | None]] = {}
     for host in hosts:
         variables = host_vars.get(host)
@@ -217,7 +209,7 @@ def known_vms(hosts: Iterable[str], host_vars: Mapping[str, Variables]) -> dict[
 
 
 def of_one_short_name(inventory: Iterable[str]) -> list[str]:
-    """The hosts of which another one has the same name, or the same first part of it."""
+    """Return the hosts that share their name, or the first part of it, with another host."""
     named: dict[str, list[str]] = {}
     for host in inventory:
         for name in _own_names(host):
@@ -226,7 +218,7 @@ def of_one_short_name(inventory: Iterable[str]) -> list[str]:
 
 
 def with_told_scopes(known: KnownVms, this_hosts: Mapping[str, Variables]) -> dict[str, list[str | None]]:
-    """Add the resource groups that these hosts told themselves, where the inventory does not say them."""
+    """Add scopes from the metadata of these hosts where the inventory has none."""
     found = {host: list(entry) for host, entry in known.items()}
     for host, this_host in this_hosts.items():
         scope = scope_of(this_host)
@@ -237,7 +229,7 @@ def with_told_scopes(known: KnownVms, this_hosts: Mapping[str, Variables]) -> di
 
 
 class InventoryNames:
-    """All hosts of the inventory by the VMs that they are, as the inventory says, whatever a run leaves out."""
+    """All hosts of the inventory by the VM names that it gives them, including hosts outside the run."""
 
     def __init__(self, hosts: Iterable[str], known: KnownVms) -> None:
         self._known = known
@@ -251,7 +243,7 @@ class InventoryNames:
         return host in self._known and self._known[host][0] is not None
 
     def others(self, host: str, name: str, scope: str | None) -> list[str]:
-        """The other hosts that may be this VM, those that are declared to be it first."""
+        """Return the other hosts that may be this VM, declared ones first."""
         found = [
             other
             for other in self._by_name.get(name, ())
@@ -266,18 +258,18 @@ def false_claims(
     rivals: Mapping[str, Sequence[str]],
     names: Callable[[], InventoryNames] | None = None,
 ) -> list[Claim]:
-    """The claims of hosts that are refused; each host at most once.
+    """Return the claims that are refused; each host has at most one.
 
-    `this_hosts` has what the metadata of each host says, `host_vars` the variables of these hosts, `rivals` the hosts
-    of each name that more than one host of the run claims. `names` is the whole inventory, and costly: it is asked for
-    at most once, and only where a host is not declared to be the VM that it says it is.
+    `this_hosts` has the metadata of each host, `host_vars` the variables of these hosts, `rivals` the hosts of each
+    name that several hosts of the run claim. `names` returns the whole inventory. As that is costly, it is called at
+    most once, and only if a host is not declared to be any VM.
     """
     claims, refused = [], set()
     undeclared = []
     for host, this_host in this_hosts.items():
         written = text_of_variable(this_host.get("vm_name"))
         if written is None:
-            # Nothing is claimed: the host is what the inventory says.
+            # Without a claim the inventory alone counts.
             continue
         told, variables = azure.canonical_name(written), host_vars.get(host)
         declared = declared_vm(variables)
@@ -312,7 +304,7 @@ def _undeclared(
     is_named = any(azure.canonical_name(word) == told for word in _texts(variables, CLAIM_VARIABLES[1:]))
     others = inventory.others(host, told, scope) if inventory else []
     if inventory and azure.canonical_name(host) == told:
-        # What a host is called in full says more than the beginning of another one's name.
+        # A full host name outweighs the first part of another one's.
         others = [other for other in others if inventory.is_declared(other)]
     if inventory and others:
         first = others[0]
@@ -328,7 +320,7 @@ def settle_claims(
     scopes: Mapping[str, str | None],
     inventory: Mapping[str, Variables],
 ) -> list[Claim]:
-    """`by_name` has the hosts of each name that more than one host claims, `scopes` what each said about its scope."""
+    """Refuse rivals for one VM. `by_name` has the hosts of each name with several claims, `scopes` their own scopes."""
     claims = []
     for name, hosts in by_name.items():
         for rivals in _rivals(hosts, scopes, inventory):
@@ -340,7 +332,7 @@ def settle_claims(
 def _rivals(
     hosts: Sequence[str], scopes: Mapping[str, str | None], inventory: Mapping[str, Variables]
 ) -> list[list[str]]:
-    """Of hosts with one name, those that can't be two VMs: of one resource group, or of one that nobody knows."""
+    """Group hosts of one name that can only be one VM: in the same resource group, or in an unknown one."""
     groups: dict[str | None, list[str]] = {}
     for host in hosts:
         groups.setdefault(scopes[host] or inventory_scope(inventory.get(host)), []).append(host)
@@ -356,14 +348,14 @@ def _the_one(
     inventory: Mapping[str, Variables],
 ) -> str | None:
     said = [host for host in rivals if _is_said(name, scopes[host], inventory.get(host))]
-    # What a host is called counts where no variable says anything, and the whole of it more than its beginning.
+    # The host name counts only without such a variable, and the full name outweighs its first part.
     called = [host for host in rivals if _is_called(host, name, inventory.get(host))]
     found = said or [host for host in called if azure.canonical_name(host) == name] or called
     return found[0] if len(found) == 1 else None
 
 
 def _is_said(name: str, scope: str | None, variables: Variables | None) -> bool:
-    """Whether a variable says that the host is the VM of this name, and none that it is of another resource group."""
+    """Return True if a variable names the host as this VM, and none puts it into another resource group."""
     declared, of_inventory = declared_vm(variables), inventory_scope(variables)
     if declared:
         return azure.canonical_name(declared.name) == name and same_scope(scope, of_inventory)
@@ -377,7 +369,7 @@ def _is_called(host: str, name: str, variables: Variables | None) -> bool:
 
 
 def _own_names(host: str) -> tuple[str, ...]:
-    """What the inventory calls a host: its name, and the first part of it where it is a DNS name."""
+    """Return the canonical host name, and its first part if it is a DNS name."""
     name = azure.canonical_name(host)
     first, dot, _rest = name.partition(".")
     return (name, first) if dot and first and not _is_address(name) else (name,)
@@ -397,41 +389,41 @@ def _texts(variables: Variables | None, names: Iterable[str]) -> list[str]:
 
 
 def _differ(declared: str | None, told: t.Any) -> bool:
-    """Where one is not known, nothing speaks against it."""
+    """Return True if both are known and differ."""
     return bool(declared and told) and str(declared).casefold() != str(told).strip().casefold()
 
 
-# Every VM of a delivery group shows the same event, so one event is found in many readings. What follows is linear in
-# the size of the readings.
+# Every VM of a delivery group shows the same event, so one event is found in many readings. The code below must stay
+# linear in the size of the readings.
 
 HostVars: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 # An event as `maintenance_status` has it.
 EventData: t.TypeAlias = dict[str, t.Any]
 Scope: t.TypeAlias = str | None
-# Hosts, in natural order, and what their VMs told about themselves.
+# Hosts, in natural order -> the identity in their metadata.
 ThisHosts: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 
-# For sorting: an event that has begun, and no event at all.
+# For sorting: a started event, and no event.
 NOW = float("-inf")
 NEVER = float("inf")
 
 
-# Beside the VMs that it names.
+# The fields of an event by which accounts differ, in addition to the VMs that it names.
 _COMPARED = ("type", "status", "not_before", "duration_seconds", "source", "description")
 
 
 class _Version:
-    """The VMs that an event names, as one or more hosts of one scope show it."""
+    """The VMs that an event names, as shown by hosts of one scope."""
 
     __slots__ = ("by_named", "groups", "hosts", "outside", "resources", "scope")
 
     def __init__(self, resources: t.Any, scope: Scope, vms: Vms) -> None:
         self.resources, self.scope = resources, scope
-        # A host that it names shows it.
+        # Shown by a host that it names.
         self.by_named = False
         # Host of this run -> its VM's name as Azure wrote it.
         self.hosts: dict[str, str] = {}
-        # Canonical name -> the name as Azure wrote it, of VMs that are no host of this run.
+        # Canonical name -> the name as Azure wrote it, of VMs outside the run.
         self.outside: dict[str, str] = {}
         for written in resources:
             name = azure.canonical_name(str(written))
@@ -444,9 +436,9 @@ class _Version:
 
 
 class SeenEvent:
-    """One event of Azure, put together from all readings that show it.
+    """One event of Azure, merged from all readings that show it.
 
-    A host speaks for itself alone: what is done about the event is decided by the readings of the hosts that it names.
+    Only the readings of the hosts that the event names decide what is done about it.
     """
 
     __slots__ = (
@@ -467,23 +459,23 @@ class SeenEvent:
 
     def __init__(self, event: Mapping[str, t.Any], group: str | None) -> None:
         self.id = str(event.get("id"))
-        # The declared group of the hosts that show it: an id that two groups show is two events.
+        # The declared group of the hosts that show it: an id shown by two groups is two events.
         self.group = group
-        # What its accounts make of it, once all are in.
+        # Merged from all accounts by `settle`.
         self.event: Mapping[str, t.Any] = event
         self.due = NOW
-        # The hosts of this run that it names and that are to be looked after -> their VMs' names as Azure wrote them.
+        # The hosts of this run that it names and that may have to be drained -> their VM names as Azure wrote them.
         self.hosts: dict[str, str] = {}
-        # Those of them whose own reading shows it, in the order of the readings.
+        # Of these, the hosts whose own reading shows it, in the order of the readings.
         self.shown_by: dict[str, None] = {}
-        # Those of them whose own reading is good and does not show it.
+        # Of these, the hosts whose own reading is good and does not show it.
         self.silent: list[str] = []
-        # Those that show it and declare no delivery group -> the one that others which it names declare.
+        # The hosts that show it and declare no delivery group -> the group of the other hosts that it names.
         self.undeclared: dict[str, str] = {}
         self.versions: list[_Version] = []
-        # The one that was looked at last: nearly always the next host brings the same.
+        # The last one that was compared: the next host nearly always has the same.
         self.last: _Version | None = None
-        # Each account once, whoever gives it.
+        # Equal accounts of several hosts are stored once.
         self._accounts: dict[tuple[t.Any, ...], azure.Account] = {}
         # A version by which it names hosts of several declared groups.
         self._torn: _Version | None = None
@@ -491,7 +483,7 @@ class SeenEvent:
 
     @property
     def outside(self) -> list[str]:
-        """The VMs that are no host of this run, as Azure wrote them."""
+        """The VMs that it names outside the run, as Azure wrote them."""
         known = {azure.canonical_name(written) for version in self.versions for written in version.hosts.values()}
         found: dict[str, str] = {}
         for version in self.versions:
@@ -506,17 +498,17 @@ class SeenEvent:
 
     @property
     def is_torn(self) -> bool:
-        """Whether it names hosts of several declared delivery groups by all that the named hosts show."""
+        """True if every version shown by a named host has hosts of several declared delivery groups."""
         return self._torn_by_named and not self.shown_by
 
     @property
     def named(self) -> list[str]:
-        """All hosts of this run that it names, whoever shows it."""
+        """All hosts of this run that it names, by any reading."""
         versions = [*self.versions, self._torn] if self._torn else self.versions
         return list(dict.fromkeys(host for version in versions for host in version.hosts))
 
     def merged(self, safest: Callable[[Mapping[str, t.Any]], t.Any]) -> EventData:
-        """The event, where a policy ranks accounts that differ."""
+        """Return the event, with differing accounts ranked by a policy."""
         return merged(self._accounts.values(), safest)
 
     def version(self, resources: t.Any, scope: Scope, vms: Vms) -> _Version:
@@ -528,15 +520,15 @@ class SeenEvent:
         return _Version(resources, scope, vms)
 
     def add(self, host: str, event: Mapping[str, t.Any], version: _Version, group: str | None) -> None:
-        """Take in the event as this host, of this declared group, shows it."""
+        """Add the event as shown by this host of this declared group."""
         is_named = host in version.hosts
         if len(version.groups) > 1:
-            # One of the declarations is wrong, or the host is not what it claims to be.
+            # A declaration is wrong, or the host is not the VM that it claims to be.
             self._torn = version
             self._torn_by_named = self._torn_by_named or is_named
             return
         if version.groups and group not in version.groups:
-            # Of another delivery group, or of none: no declared group is joined by a host's own word.
+            # A host can't join a declared group by its own reading.
             if is_named and group is None:
                 (self.undeclared[host],) = version.groups
             return
@@ -549,7 +541,7 @@ class SeenEvent:
             self.shown_by[host] = None
 
     def settle(self, host_vars: HostVars) -> None:
-        """Once all readings are in: merge the accounts, and find the hosts that are to be looked after."""
+        """Merge the accounts after all readings were added, and find the hosts that may have to be drained."""
         if self.shown_by:
             self.versions = [version for version in self.versions if version.by_named]
         self.hosts = {host: written for version in self.versions for host, written in version.hosts.items()}
@@ -558,14 +550,14 @@ class SeenEvent:
         elif self.is_torn:
             self.hosts = {}
         else:
-            # Nobody whom it names shows it: those who were read say that there is no such event.
+            # No host that it names shows it, so by their readings the event does not exist for those that were read.
             self.hosts = {host: name for host, name in self.hosts.items() if not was_read(host_vars.get(host))}
         if self._accounts:
             self.event = merged(self._accounts.values())
         self.due = NOW if self.started else moment(self.event.get("not_before"))
 
     def trust_only_who_shows_it(self) -> list[str]:
-        """For hosts that were read again: those that still do not show it are none of its hosts. Gives their VMs."""
+        """Remove hosts that do not show the event even after a second reading, and return their VMs."""
         return [self.hosts.pop(host) for host in self.silent]
 
 
@@ -577,16 +569,15 @@ class Vms:
         self._this_hosts, self._host_vars = this_hosts, host_vars
         # The delivery groups that the user declared.
         self.groups: dict[str, str] = {}
-        # Hosts that are not trusted to be the VMs that they claim to be.
         self.refused: set[str] = set()
-        # Nearly every name stands for one host, and a list for each of 100,000 is a burden for the garbage collector.
+        # Nearly every name has one host, and 100,000 lists of one item would burden the garbage collector.
         self._first: dict[str, str] = {}
         self._more: dict[str, list[str]] = {}
         for host, this_host in this_hosts.items():
             self.scopes[host] = scope_of(this_host)
             variables = host_vars.get(host)
             told = this_host.get("vm_name")
-            # Nearly all names are good as they are, and the rest of this is for the others.
+            # A fast path for nearly all names.
             if isinstance(told, str) and told and told[0].isalnum() and told[-1].isalnum():
                 name = told.casefold()
             else:
@@ -598,7 +589,7 @@ class Vms:
                 self.groups[host] = str(group)
 
     def hosts(self, name: str, scope: Scope) -> list[str]:
-        """In another resource group a VM of that name is another VM. Where a group is not known, the name decides."""
+        """Return the hosts of a VM name, without those in another resource group; an unknown one matches."""
         first = self._first.get(name)
         if first is None:
             return []
@@ -608,9 +599,9 @@ class Vms:
         return found if scope is None else [host for host in found if self.scopes[host] in (None, scope)]
 
     def refuse_false_claims(self, names: Callable[[], InventoryNames] | None = None) -> list[Claim]:
-        """From here on, a host whose claim the inventory does not bear out is no VM of that name.
+        """Refuse hosts whose claim the inventory does not support, and return these claims.
 
-        `names`: the whole inventory, asked for at most once; without it only the hosts of this run are compared.
+        `names` returns the whole inventory and is called at most once; without it only hosts of this run are compared.
         """
         rivals = {name: [self._first[name], *more] for name, more in self._more.items()}
         claims = false_claims(self._this_hosts, self._host_vars, rivals, names)
@@ -619,24 +610,24 @@ class Vms:
 
 
 def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
-    """The events of these hosts, the most urgent first, for looking at and for keeping hosts together.
+    """Return the events of these hosts, the most urgent first, for display and for grouping hosts.
 
-    The hosts' own words are taken for which VMs they are: nothing may be drained or approved by it.
+    False claims are not refused here, so the result must not be used to drain or approve.
     """
     return to_look_after(all_events(Vms(this_hosts, host_vars), this_hosts, host_vars))
 
 
 def to_look_after(events: Iterable[SeenEvent]) -> list[SeenEvent]:
-    """Those that name a host of this run which shows it, or which could not be read."""
+    """Return the events that name a host of this run that shows it or could not be read, the most urgent first."""
     ours = [seen for seen in events if seen.hosts]
     ours.sort(key=lambda seen: (seen.due, azure.canonical_id(seen.id)))
     return ours
 
 
 def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent]:
-    """All events of all readings, trusted or not. No host shows an event of a declared group that is not its own."""
+    """Return all events of all readings, trusted or not. A host never adds to an event of another declared group."""
     found: dict[tuple[str | None, str], SeenEvent] = {}
-    # The same by the ids as they are written, nearly always in one way: every host of a group brings all its events.
+    # A cache by unnormalized ids: every host of a group has all its events, nearly always with equal ids.
     as_written: dict[t.Any, SeenEvent] = {}
     groups = vms.groups
     for host in this_hosts:
@@ -655,13 +646,13 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
                     as_written[group, written] = seen
             resources = event.get("resources") or ()
             version = seen.last
-            # The same list again, from another host of the group, brings nothing new and would make this quadratic.
+            # Comparing the same list for every host of a group would be quadratic.
             if version is None or version.scope != scope or version.resources != resources:
                 version = seen.last = seen.version(resources, scope, vms)
             if host not in version.hosts and event.get("affects_this_host") is True and host not in vms.refused:
-                # Read under a name that was given for the reading alone.
+                # The reading was made with a VM name given for it alone.
                 version.hosts[host] = host
-            # Most hosts show events of others only, and say nothing that their neighbours have not said.
+            # Most hosts show only events of others, with nothing new.
             elif (
                 host not in version.hosts and seen.shown_by and group is None and version is seen.versions[0]
             ) and event.get("status") != "Started":
@@ -673,13 +664,13 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
 
 
 def was_read(variables: Mapping[str, t.Any] | None) -> bool:
-    """Whether there is a good reading: without one, nothing is known, least of all that there are no events."""
+    """Return True if there is a good reading. Without one, nothing is known: it never means "no events"."""
     status = variables.get("maintenance_status") if variables is not None else None
     return isinstance(status, dict) and isinstance(status.get("events"), list)
 
 
 def events_of(status: t.Any) -> list[dict[str, t.Any]]:
-    """The events of a reading; none where it is not one."""
+    """Return the events of a reading, or none of anything else."""
     events = status.get("events") if isinstance(status, dict) else None
     if not events or not isinstance(events, list):
         return []
@@ -687,6 +678,6 @@ def events_of(status: t.Any) -> list[dict[str, t.Any]]:
 
 
 def moment(not_before: t.Any) -> float:
-    """When the event may begin. Undated is now, as it can't be said to be later."""
+    """Return the earliest start of an event. An undated event may start now."""
     seconds = seconds_of(not_before)
     return NOW if seconds is None else seconds

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `lease`, which asks one lock host, and `_lease`, for several lock hosts together."""
+"""The actions `lease`, for one lock host, and `_lease`, for all lock hosts of a group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .lease import (
 )
 
 OPTIONS = lock_options()
-# A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
+# A lease lasts 90 seconds, in which every lock host is asked more than once, often sequentially.
 SECONDS = 15.0
 SECONDS_AFTER_SILENCE = 4.0
 LEASE_FILE = connection.HostHalf("lease", _lease, _answers.LEASE, private=False)
@@ -50,7 +50,7 @@ class LeaseAction(ActionBase):
         notes: list[t.Any] | None = None,
         forget: list[str] | None = None,
     ) -> dict[str, t.Any]:
-        """Ask one lock host. What a run tells it about its hosts are `notes`, and the hosts to `forget`."""
+        """Ask one lock host. A run also stores `notes` there, and removes those about the hosts to `forget`."""
         self._check(options)
         request = {
             "path": group_path(options["path"], options["group"]),
@@ -81,7 +81,7 @@ class LeaseAction(ActionBase):
             raise AnsibleActionFail(str(error)) from None
 
     def _ask(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """One look at the lock host; a second one if the owner is seen to be dead."""
+        """Ask the lock host, and again to replace the owner if its process is dead."""
         result = _asked(self, request, task_vars)
         if request["do"] != TAKE or result.get("failed") or result["held"] or not result["holder"]:
             return result

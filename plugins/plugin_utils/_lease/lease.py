@@ -21,7 +21,7 @@ LONGEST_TEXT = 200
 
 
 def owner_in_words(owner: Mapping[str, t.Any]) -> str:
-    """Such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more"."""
+    """Return such as "run nightly-7 of deploy@ctl1 (job 4711), since 2026-11-16T00:20:32Z, for 83 seconds more"."""
     told = {name: letters(owner.get(name, "?")) for name in ("run_id", "user", "host", "note", "taken_at")}
     note = f" ({told['note']})" if told["note"] else ""
     left = owner.get("seconds_left")
@@ -30,21 +30,21 @@ def owner_in_words(owner: Mapping[str, t.Any]) -> str:
 
 
 def letters(text: t.Any) -> str:
-    """What a managed host says, for a sentence."""
+    """Make text from a managed host safe to print in a sentence."""
     return printable(text)[:LONGEST_TEXT]
 
 
-# Lock hosts per lease. Every run chooses the same ones, whatever its pattern and limit are.
+# Lock hosts per lease. Every run must choose the same ones, regardless of its pattern and limit.
 HOW_MANY = 3
 LONGEST_NAME = 40
 
 
-# By these a host says that it is a Windows host.
+# Host variables that mark a Windows host.
 SIGNS_OF_WINDOWS = ("ansible_connection", "ansible_shell_type")
 
 
 def windows_hosts(variables: Mapping[str, Mapping[str, t.Any]]) -> set[str]:
-    """Of host -> its variables, those that say that they are Windows hosts."""
+    """Return the hosts that their variables mark as Windows hosts."""
     return {
         host
         for host, known in variables.items()
@@ -56,29 +56,29 @@ def windows_hosts(variables: Mapping[str, Mapping[str, t.Any]]) -> set[str]:
 def lease_groups(
     delivery_groups: Mapping[str, str], overridden: Sequence[str] | None = None, windows: Collection[str] = ()
 ) -> dict[str, list[str]]:
-    """Group -> its lock hosts: its first hosts in natural order, or those that the user names, for every group.
+    """Map each group to its lock hosts: its first hosts in natural order, or for every group those that the user names.
 
-    `delivery_groups` is host -> `maintenance_delivery_group`, "" where it has none: these are one group together. Hosts
-    in `windows` come last, as a call takes seconds there. Raises ValueError with a sentence for the user where
-    `overridden` is no list of hosts.
+    `delivery_groups` maps hosts to their `maintenance_delivery_group`; hosts with "" form one group. Hosts in `windows`
+    come last, as a call takes seconds there. Raises ValueError with a sentence for the user if `overridden` is not a
+    list of hosts.
     """
     members: dict[str, list[str]] = {}
     for host in sorted(delivery_groups, key=natural):
         members.setdefault(delivery_groups[host], []).append(host)
     if overridden is not None:
-        # In one order for everybody, so that two runs do not take one each and wait for the other.
+        # In one order for all runs, so that two of them do not deadlock.
         chosen = sorted(host_names(overridden), key=natural)
         return {group: list(chosen) for group in sorted(members, key=natural)}
     for hosts in members.values():
-        # What is sorted stays so among those that are equal.
+        # The sort is stable.
         hosts.sort(key=lambda host: host in windows)
     return {group: members[group][:HOW_MANY] for group in sorted(members, key=natural)}
 
 
 def group_path(path: str, group: str) -> str:
-    """The file of a group, beside that of hosts without one, such as `run.set-web-5c1f0ab93d2e.lock`.
+    """Return the path of a group's lock file, such as `run.set-web-5c1f0ab93d2e.lock`, next to that of no group.
 
-    A group may have any name. What is left of it there is for people; the number makes it another file.
+    A group may have any name: the readable part is for people, and the digest makes the path unique.
     """
     if not group:
         return path
@@ -89,19 +89,19 @@ def group_path(path: str, group: str) -> str:
     return posixpath.join(folder, f"{stem}.{'-'.join(filter(None, (readable, number)))}{ending}")
 
 
-# One lock host may lie. Two runs that each got a majority share a lock host, and if that one lies, an honest one
-# refuses: so one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
+# One lock host may be dishonest. If it grants the lease to two runs, both can have a majority, but then an honest lock
+# host refuses. So a single refusal outweighs a majority, but not for ever, as it may be the dishonest one that refuses.
 
 TAKE, RENEW, RELEASE, READ = ACTIONS = ("take", "renew", "release", "read")
 
-# So long one lock host outweighs a majority of the others: as long as a lease lasts that it may have granted.
+# A single refusal outweighs a majority for as long as a lease lasts that the lock host may have granted.
 SECONDS_OF_A_REFUSAL = 90.0
-# After such a pause a refusal is a new one: another run may just be at work. Runs that race take the majority from each
-# other for a moment; one that holds the lease does so for longer.
+# After LONGEST_PAUSE a refusal counts as a new one, as another run may just be at work. Racing runs take the majority
+# from each other only briefly; a run that holds the lease keeps it for longer.
 LONGEST_PAUSE = 300.0
 LONGEST_WITHOUT_A_MAJORITY = 60.0
 
-# What is taken of the notes of one lock host: for a host one of its drain, and one for each approval.
+# Limits for the notes of one lock host, which has for each host one note of its drain and one of each approval.
 NOTE_KEYS = ("host", "events", "type", "run", "at", "mark")
 MARK_KEYS = ("event", "hosts", "at", "takes_down", "vanishing")
 MOST_NOTES_OF_A_HOST = 20
@@ -109,7 +109,7 @@ MOST_EVENTS, MOST_HOSTS, LONGEST_WORD = 100, 5000, 1000
 
 
 class Refusal(t.TypedDict):
-    """Since when a lock host alone has refused a lease that a majority granted, and when it last did."""
+    """The times of the first and the last refusal by a single lock host of a lease that a majority granted."""
 
     since: float
     last: float
@@ -117,21 +117,21 @@ class Refusal(t.TypedDict):
 
 @dataclasses.dataclass(frozen=True)
 class LeaseVerdict:
-    """What the answers of all lock hosts of a group mean together."""
+    """The result of the answers of all lock hosts of a group."""
 
     group: str
-    # This run has the lease.
+    # This run holds the lease.
     held: bool
-    # Who has it, in words; "" for nobody.
+    # The holder, in words; "" for none.
     holder: str
-    # All that some lock host has. Two lock hosts may have different ones for a host: both count. `by` names the lock
-    # hosts that have it, `lacking` those that answered, remember back to its time, and do not have it.
+    # The notes of all lock hosts. If two of them have different notes about a host, both count. `by` names the lock
+    # hosts with the note, `lacking` those that answered and would still store it, but do not have it.
     notes: tuple[Mapping[str, t.Any], ...]
-    # The lock hosts that could not be reached, or could not do it.
+    # The lock hosts that were unreachable or failed.
     unread_lock_hosts: tuple[str, ...]
-    # A majority grants the lease, and these lock hosts stand in its way.
+    # The lock hosts that refuse the lease against a majority.
     refused_by: tuple[str, ...]
-    # The lock host that has refused for so long that the majority counts; "" for none.
+    # The lock host whose refusal no longer counts; "" for none.
     outvoted: str
     # For the next verdict on the same lease.
     refusals: Mapping[str, Refusal]
@@ -148,11 +148,11 @@ def verdict(
     now: float | None = None,
     refused_before: Mapping[str, Refusal] | None = None,
 ) -> LeaseVerdict:
-    """`results` is lock host -> what the module lease said there. A lock host without a result can't be reached.
+    """Judge the results of the module lease by lock host. A lock host without a result counts as unreachable.
 
-    With `hosts`, notes about others are dropped: a lock host that lies keeps its own group waiting, and no other one.
-    `refused_before` is what the verdict before this one returned as `refusals`. Without `now` no lock host is outvoted,
-    and none is said to lack a note.
+    With `hosts`, notes about other hosts are dropped, so that a dishonest lock host can delay only its own group.
+    `refused_before` are the `refusals` of the previous verdict. Without `now` no lock host is outvoted, and none lacks
+    a note.
     """
     if not lock_hosts:
         raise ValueError("there is no lock host")
@@ -185,7 +185,7 @@ def is_outvoted(refusal: Refusal) -> bool:
 def _refusals(
     refusing: Sequence[str], has_majority: bool, before: Mapping[str, Refusal], now: float | None
 ) -> dict[str, Refusal]:
-    """Since when each lock host stands in the way of a majority. One that does not refuse has never refused."""
+    """Return the refusals against a majority. A lock host that stops refusing starts anew."""
     if now is None:
         return {}
     if not has_majority:
@@ -203,7 +203,7 @@ def _refusals(
 
 
 class _Answer:
-    """The answer of one lock host, or what became of it. Of any shape: what is not surely a yes is none."""
+    """The answer of one lock host, of any shape or missing. Anything but a clear yes is a no."""
 
     def __init__(self, result: t.Any, do: str) -> None:
         self.said: Mapping[str, t.Any] = result if isinstance(result, Mapping) else {}
@@ -213,7 +213,7 @@ class _Answer:
         self.counts = not self.unread and self.said["held"] and (do != RENEW or self.said.get("renewed") is True)
         holder = self.said.get("holder")
         self.holder: Mapping[str, t.Any] | None = holder if isinstance(holder, Mapping) and not self.unread else None
-        # Somebody else has it there, and still keeps others out.
+        # Another run holds the lease there, and it has not lapsed.
         self.refuses = not self.unread and not self.said["held"] and self.holder is not None
         self.too_new_for = self._seconds("too_new_for")
         self.state = self._state(do)
@@ -236,7 +236,7 @@ class _Answer:
         return "lapsed" if do == RENEW else "free"
 
     def notes(self, hosts: Collection[str] | None, now: float | None) -> dict[str, Mapping[str, t.Any]]:
-        """Key -> note, for those that are of the right shape. A lock host may say anything."""
+        """Return the well-formed notes by their keys. A lock host may send anything."""
         said = self.said.get("notes")
         by_host: dict[str, list[Mapping[str, t.Any]]] = {}
         for note in said if isinstance(said, (list, tuple)) and not self.unread else ():
@@ -248,7 +248,7 @@ class _Answer:
         return {_note_key(note): note for notes in by_host.values() for note in notes[:MOST_NOTES_OF_A_HOST]}
 
     def remembers(self, note: Mapping[str, t.Any], now: float) -> bool:
-        """Whether this lock host would still have the note if it had been given it."""
+        """Return True if this lock host would still store the note, had it received it."""
         if self.unread or self.too_new_for > 0:
             return False
         return now - self._seconds("remembers") <= _time_of(note, now)
@@ -293,7 +293,7 @@ def _is_number(found: t.Any) -> bool:
 
 
 def _time_of(note: Mapping[str, t.Any], now: float | None) -> float:
-    """When it was written, by the clock of a controller. What lies in the future was written now."""
+    """Return the time of a note, by a controller's clock. A time in the future counts as now."""
     return float(note["at"] if now is None else min(note["at"], now))
 
 
@@ -302,7 +302,7 @@ def _note_key(note: Mapping[str, t.Any]) -> str:
 
 
 def _holder(answers: Mapping[str, _Answer], held: bool) -> str:
-    """Who has most of the lock hosts: this run if it holds the lease, else who stands in its way."""
+    """Return the holder on most lock hosts: this run if it holds the lease, else the run that blocks it."""
     named = [answer.holder for answer in answers.values() if answer.holder and bool(answer.counts) == held]
     if not named:
         return ""

@@ -27,7 +27,7 @@ from .._azure.vms import (
 from .._common import text
 from .waves import WAVE_VARIABLES, Wave, arrange, read_max_at_once
 
-# Where no rule matches, the host is drained first: that is never wrong, only slower.
+# If no rule matches, the host is drained: that is never wrong, only slower.
 
 ACTIONS = ("drain", "approve", "ignore")
 EXAMPLE = "{type: Freeze, action: approve}"
@@ -38,18 +38,18 @@ Rule = _rules.Rule
 
 class Ruling(t.TypedDict):
     action: str
-    # The number of the rule, from 1; None where none matched.
+    # The number of the rule, from 1; None if none matched.
     rule: int | None
     why: str
 
 
 def read_policy(policy: t.Any) -> list[Rule]:
-    """The rules, checked. Raises BadPolicy."""
+    """Parse and check the rules. Raises BadPolicy."""
     return _rules.read_rules(policy, "maintenance_policy", ACTIONS, EXAMPLE)
 
 
 def ruling_on(event: Mapping[str, t.Any], rules: Sequence[Rule]) -> Ruling:
-    """The first rule that matches decides."""
+    """Return the ruling of the first rule that matches."""
     rule = _rules.first_match(event, rules)
     if rule is None:
         return {"action": "drain", "rule": None, "why": "no rule matches, and then it is drained first"}
@@ -57,7 +57,7 @@ def ruling_on(event: Mapping[str, t.Any], rules: Sequence[Rule]) -> Ruling:
 
 
 class PlanEntry(t.TypedDict):
-    """One event, put together from all readings that show it, and what is done about it."""
+    """One event, merged from all readings that show it, with the planned steps."""
 
     id: str
     type: str
@@ -67,19 +67,19 @@ class PlanEntry(t.TypedDict):
     duration_seconds: int | None
     status: str
     seconds_left: int | None
-    # The hosts of the run that it names, and the VMs that it names, as Azure writes them.
+    # The named hosts of the run; `resources` are all named VMs, as Azure writes them.
     hosts: list[str]
     resources: list[str]
-    # VMs that the event names and that are no hosts of this run: approving would start it for them too.
+    # The named VMs outside the run: an approval would start the event for them too.
     uncovered: list[str]
-    # Hosts of the inventory that are these VMs, and that this run leaves out.
+    # The hosts of the inventory that are these VMs.
     not_in_run: list[str]
-    # The hosts that show it themselves, and those that were read and do not.
+    # The hosts whose own reading shows it, and those whose good reading does not.
     shown_by: list[str]
     not_shown_by: list[str]
-    # VMs of the latter, among those that are uncovered.
+    # The VMs of the latter, as far as they are uncovered.
     not_believed_of: list[str]
-    # What the policy decides, by which of its rules.
+    # The ruling of the policy.
     action: str
     rule: int | None
     why: str
@@ -105,7 +105,7 @@ class PlanWave(t.TypedDict):
 
 
 class PlanRefusal(t.TypedDict):
-    """An event that can't be approved, as it would start for others too."""
+    """An event that can't be approved, as it would start for VMs that are not covered too."""
 
     id: str
     uncovered: list[str]
@@ -115,7 +115,7 @@ class PlanRefusal(t.TypedDict):
 
 
 class SameReason(t.TypedDict):
-    """Hosts that said the same."""
+    """Hosts with the same reason."""
 
     hosts: list[str]
     why: str
@@ -125,33 +125,32 @@ class _WithoutWords(t.TypedDict):
     waves: list[PlanWave]
     ignored: list[PlanEntry]
     refused: list[PlanRefusal]
-    # The hosts that were not read, and why.
+    # The hosts that were not read, and their reasons.
     unknown: list[str]
     unread: list[SameReason]
     not_believed: list[Doubt]
     refused_hosts: list[str]
     journal_problems: list[SameReason]
     nothing_to_do: list[str]
-    # Left drained by an earlier run: those whose event is over, those that have one, those of which it can't be said.
+    # Left drained by an earlier run: hosts whose event is over, hosts that have one, and hosts where that is unknown.
     restore_first: list[str]
     already_drained: list[str]
     left_drained: list[str]
 
 
 class Plan(_WithoutWords, total=False):
-    # In words.
     lines: list[str]
 
 
 PLAN_VARIABLES = (*WAVE_VARIABLES, "maintenance_unread")
-# Variables that users have for other things too: whatever they hold is no reason to fail.
+# Users may have these variables for other purposes, so no value of theirs is an error.
 PLAN_TEXTS = IDENTITY_VARIABLES
-# Canonical VM name -> inventory hosts that are not in this run. Asked for at most once, and only where it matters.
+# Returns canonical VM name -> inventory hosts outside the run. Called at most once, and only for uncovered VMs.
 Elsewhere: t.TypeAlias = Callable[[], Mapping[str, Sequence[str]]]
 
 _MOST_REASONS = 3
 _COPIED = ("type", "source", "description", "not_before", "duration_seconds")
-# Nobody is harmed by a drain too many, and what is left alone is not started.
+# The safest first: a needless drain does no harm, and an ignored event is not started.
 _CAREFUL = ("drain", "ignore", "approve")
 
 
@@ -168,13 +167,13 @@ def make_plan(
     read_again: bool = False,
     now: float | None = None,
 ) -> Plan:
-    """The plan for these hosts. `drained`: those that a journal says are drained already, by an earlier run. `names`:
-    the whole inventory by its VMs, for hosts that are not declared to be the VMs that they say they are.
+    """Make the plan for these hosts. Raises ValueError with a sentence for the user.
 
-    `read_again`: they were read again just now, for what is about to be done. Before that, a host that is named by an
-    event and does not show it stays with the others, to be read once more; after that, the event is not trusted for it.
+    `drained` are the hosts that an earlier run has drained, by their journals. `names` returns the whole inventory by
+    its VMs, for hosts that are not declared to be the VMs that they claim to be.
 
-    Raises ValueError with a sentence for the user.
+    `read_again` is true if the hosts were read again just before acting. Until then a host that an event names and that
+    does not show it stays in the wave, to be read once more; after that, the event is not trusted for it.
     """
     if uncovered not in ("refuse", "allow"):
         raise ValueError(f"uncovered must be refuse or allow, not {uncovered!r}")
@@ -199,13 +198,14 @@ def make_plan(
     place = {seen.id: (seen.due, seen.id.casefold()) for seen in to_do}
 
     def turn(wave: Wave) -> tuple[bool, tuple[float, str]]:
-        """What is out comes first: it keeps all other domains of its group waiting. Then the order of Azure's document,
-        which is the same for every run: two that share a group would wait for each other otherwise.
+        """Sort waves with drained hosts first, as they delay all other domains of their group, then as Azure does.
+
+        Azure's document has one order for all runs, so that two runs that share a group do not deadlock.
         """
         return out.isdisjoint(wave["hosts"]), min(place[event_id] for event_id in wave["events"])
 
     waves = sorted(arrange(busy, host_vars, to_do, limit), key=turn)
-    # Nothing is done for them; but what has begun for them by their own word is not over.
+    # Doubtful hosts are left alone, but an event that they show as started is not over.
     begun = {
         host
         for doubt in doubts
@@ -222,11 +222,9 @@ def make_plan(
         "unknown": unread,
         "unread": _by_reason(unread, host_vars, _why_unread),
         "not_believed": doubts,
-        # Hosts that are not the VMs that they claim to be.
         "refused_hosts": sorted({host for claim in claims for host in claim.refused}, key=text.natural),
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
-        # Left drained by an earlier run: their event is over or was cancelled; they have one; it can't be said.
         "restore_first": [host for host in left_behind if host not in busy_set and host not in unclear],
         "already_drained": [host for host in left_behind if host in busy_set],
         "left_drained": [host for host in left_behind if host not in busy_set and host in unclear],
@@ -234,7 +232,7 @@ def make_plan(
 
 
 def with_journal(host_vars: HostVars) -> list[str]:
-    """The hosts on which a journal was found, along with the reading."""
+    """Return the hosts whose reading found a journal."""
     return [host for host, variables in host_vars.items() if _status_of(variables).get("journal")]
 
 
@@ -244,19 +242,19 @@ def _status_of(variables: Mapping[str, t.Any] | None) -> Mapping[str, t.Any]:
 
 
 def _why_unread(variables: Mapping[str, t.Any]) -> t.Any:
-    # Kept by the playbook collect, or in the result of a reading itself.
+    # From the playbook collect, or from the result of a reading itself.
     return variables.get("maintenance_unread") or _status_of(variables).get("msg")
 
 
 def _journal_problem(variables: Mapping[str, t.Any]) -> t.Any:
-    """Why it is not known whether an earlier run left the host drained."""
+    """Return the reason why it is unknown if an earlier run left the host drained."""
     return _status_of(variables).get("journal_problem")
 
 
 def _by_reason(
     hosts: Iterable[str], host_vars: HostVars, reason: t.Callable[[Mapping[str, t.Any]], t.Any]
 ) -> list[SameReason]:
-    """The hosts, together where they said the same about it."""
+    """Group the hosts by their reason."""
     groups: dict[str, list[str]] = {}
     for host in hosts:
         groups.setdefault(str(reason(host_vars.get(host) or {}) or ""), []).append(host)
@@ -279,13 +277,10 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
         "seconds_left": left,
         "hosts": sorted(seen.hosts, key=text.natural),
         "resources": event["resources"],
-        # VMs that the event names and that are no hosts of this run: approving would start it for them too.
         "uncovered": outside,
         "not_in_run": [],
-        # The hosts that show it themselves, and those that were read and do not.
         "shown_by": sorted(seen.shown_by, key=text.natural),
         "not_shown_by": sorted((host for host in seen.silent if host not in seen.undeclared), key=text.natural),
-        # VMs of the latter, among those that are uncovered.
         "not_believed_of": not_believed_of,
         "vanishing": azure.takes_away(event),
         **ruling_on(event, rules),
@@ -297,7 +292,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
 
 
 def how_careful(event: Mapping[str, t.Any], rules: Sequence[Rule], seconds_left: int | None) -> tuple[int, bool]:
-    """Rank what is safe for the VM of every account first."""
+    """Rank the account whose ruling is safest lowest."""
     ruling = ruling_on({**event, "seconds_left": seconds_left}, rules)
     return _CAREFUL.index(ruling["action"]), azure.takes_away(event)
 
@@ -314,11 +309,9 @@ def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
 def _steps(entry: dict[str, t.Any]) -> list[str]:
     if entry["action"] == "ignore":
         return []
-    steps = []
-    # Once an event has started, a drain comes too late; what is drained stays so until it is over.
+    # A drain is too late once the event has started; hosts that are drained stay so until it is over.
     drains = entry["action"] == "drain" and entry["status"] != "Started" and bool(entry["shown_by"])
-    if drains:
-        steps.append("drain")
+    steps = ["drain"] if drains else []
     if entry["approvable"]:
         steps.append("approve")
     if not entry["vanishing"]:
@@ -329,7 +322,7 @@ def _steps(entry: dict[str, t.Any]) -> list[str]:
 
 
 def _look_elsewhere(entries: list[PlanEntry], elsewhere: Elsewhere | None) -> None:
-    """Tell VMs that the inventory knows, but this run leaves out, from VMs that nobody knows."""
+    """Fill in the hosts of the inventory outside the run that are uncovered VMs."""
     short = [entry for entry in entries if entry["uncovered"]]
     if not short or elsewhere is None:
         return
@@ -340,15 +333,12 @@ def _look_elsewhere(entries: list[PlanEntry], elsewhere: Elsewhere | None) -> No
 
 
 def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unread: set[str]) -> PlanWave:
-    # An id that two groups show is never twice in a wave.
+    # An id can occur in two groups, but only once in a wave.
     ours = set(wave["hosts"])
     by_id = {entry["id"]: entry for entry in entries if not ours.isdisjoint(entry["hosts"])}
     events = [by_id[event_id] for event_id in wave["events"]]
     draining = {host for entry in events if "drain" in entry["steps"] for host in entry["shown_by"]}
-    warnings = list(wave["warnings"])
-    for host in wave["hosts"]:
-        if host in unread:
-            warnings.append(f"{host} could not be read, but another host shows an event that names it")
+    unread_hosts = [host for host in wave["hosts"] if host in unread]
     left = [entry["seconds_left"] for entry in events if entry["seconds_left"] is not None]
     return {
         "number": number,
@@ -361,7 +351,8 @@ def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unre
         "events": events,
         "drain": [host for host in wave["hosts"] if host in draining],
         "approve": [entry["id"] for entry in events if entry["approvable"]],
-        "warnings": warnings,
+        "warnings": wave["warnings"]
+        + [f"{host} could not be read, but another host shows an event that names it" for host in unread_hosts],
     }
 
 

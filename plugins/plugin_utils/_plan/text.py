@@ -28,7 +28,7 @@ _START_ACTIONS = {
 
 
 def render_plan(plan: Plan, width: int = LINE_WIDTH) -> list[str]:
-    """Lines of at most `width` characters, as far as names allow."""
+    """Render the plan as lines of at most `width` characters, as far as names allow."""
     lines: list[str] = []
 
     def say(text: str, indent: int = 0) -> None:
@@ -62,7 +62,7 @@ def render_plan(plan: Plan, width: int = LINE_WIDTH) -> list[str]:
 
 
 def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
-    """Where a run is, before its next batch begins: what `check_batch` found, for somebody at the terminal."""
+    """Render the result of `check_batch` before the next batch of a run begins."""
     wave = check["wave"]
     if check["stop"] or wave is None:
         return wrapped(check["stop"])
@@ -105,12 +105,12 @@ def _title(event: PlanEntry) -> str:
 
 
 def _event(event: PlanEntry) -> list[tuple[int, str]]:
-    # Only who shows it himself is drained for it.
+    # Only hosts that show the event are drained for it.
     hosts = some_of(event["shown_by"] or event["hosts"], _MOST)
     said = [(2, f"{_title(event)}, {event['status']}, names {some_of(event['resources'], _MOST)}")]
     if event["description"]:
         said.append((4, f'Azure says: "{event["description"]}"'))
-    # Where the drain comes too late, only an earlier run can have drained anything.
+    # If it is too late for a drain, only an earlier run can have drained hosts.
     restored = hosts if "drain" in event["steps"] else "what is drained"
     actions = [_ACTIONS[step].format(hosts=restored if step == "restore" else hosts) for step in event["steps"]]
     if event["vanishing"]:
@@ -122,7 +122,7 @@ def _event(event: PlanEntry) -> list[tuple[int, str]]:
 
 
 def _why_not(event: PlanEntry) -> list[str]:
-    """Whom an approval would surprise."""
+    """Describe the VMs for which an approval would come unexpectedly."""
     said = []
     verb = "It is approved all the same" if event["approvable"] else "It is not approved"
     silent = event["not_shown_by"]

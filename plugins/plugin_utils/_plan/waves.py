@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waves: who goes down together, and in which order."""
+"""Waves: the hosts that go down together, and their sequence."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from .._common.text import in_words, natural, some_of
 
 
 class Joined:
-    """A name that was never joined stands for itself."""
+    """A union-find structure of names."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
 
     def root(self, name: str) -> str:
-        """The one that stands for all that this name was joined with."""
+        """Return the representative of all names joined with this one."""
         above = self._above
         while (next_up := above.get(name, name)) != name:
-            # Halving the path on the way keeps it short.
+            # Path halving.
             above[name] = above.get(next_up, next_up)
             name = next_up
         return name
 
     def join(self, one: str, other: str) -> None:
-        """From now on the root of `one` stands for both."""
+        """Make the root of `one` the root of both."""
         top, below = self.root(one), self.root(other)
         if top != below:
             self._above[below] = top
 
 
-# The hosts that one event names can't be parted: they are a unit, and so are hosts that hang together through several
-# events. Units of one domain make up a wave. A unit that itself spans several domains has a wave to itself, so that no
-# other host of these domains goes down with it.
+# The hosts that one event names can't be split: they are a unit, and so are hosts linked through several events. Units
+# of one domain form a wave. A unit that spans several domains is a wave of its own, so that no other host of these
+# domains goes down with it.
 
-# Host variables that decide about waves. A caller with a costly mapping need not fetch any other.
+# The host variables that waves depend on: a caller with a costly mapping fetches only these.
 WAVE_VARIABLES = ("maintenance_status", "maintenance_domain", "maintenance_vm_name", "maintenance_delivery_group")
 
 _PERCENT = re.compile(r"(\d{1,4})\s*%")
 
 
 class Wave(t.TypedDict):
-    """What may be taken down at the same time."""
+    """Hosts that may be taken down at the same time."""
 
     hosts: list[str]
     # In words, such as "update domain 0"; more than one only where an event itself spans them.
     domains: list[str]
-    # The earliest not_before; None where an event has started or is undated (`underway`), or where there is no event.
+    # The earliest not_before; None without events, or if one has started or is undated (`underway`).
     deadline: str | None
     underway: bool
     events: list[str]
@@ -61,7 +61,7 @@ class Wave(t.TypedDict):
 
 
 class _Unit(t.NamedTuple):
-    """Hosts that can't be parted."""
+    """Hosts that can't be split."""
 
     due: float
     hosts: list[str]
@@ -70,7 +70,7 @@ class _Unit(t.NamedTuple):
 
 
 def make_waves(hosts: Iterable[str], host_vars: vms.HostVars, max_at_once: t.Any = None) -> list[Wave]:
-    """Every host exactly once, the wave with the earliest deadline first. Does not depend on the order of the hosts.
+    """Return the waves, with every host exactly once and the earliest deadline first, for hosts in any order.
 
     Raises ValueError with a sentence for the user.
     """
@@ -83,10 +83,10 @@ def make_waves(hosts: Iterable[str], host_vars: vms.HostVars, max_at_once: t.Any
 def arrange(
     this_hosts: vms.ThisHosts, host_vars: vms.HostVars, events: list[SeenEvent], limit: int | None
 ) -> list[Wave]:
-    """The same for hosts in natural order, and for events that name no other hosts."""
+    """Return the waves for hosts in natural order, and events that name no other hosts."""
     domains: dict[str, str | None] = {}
     zones: dict[str, str] = {}
-    # Nearly all hosts have an update domain and nothing else to say about it.
+    # A fast path: nearly all hosts have an update domain and neither a zone nor a domain of their own.
     by_update_domain: dict[str, str | None] = {}
     for host, this_host in this_hosts.items():
         variables = host_vars.get(host)
@@ -94,7 +94,6 @@ def arrange(
         zone = this_host.get("zone")
         says_no_more = not zone and "maintenance_domain" not in (variables or {})
         if says_no_more and isinstance(update_domain, str):
-            # Or none, where it is blank.
             if update_domain not in by_update_domain:
                 by_update_domain[update_domain] = domain_of(None, {"update_domain": update_domain})
             domains[host] = by_update_domain[update_domain]
@@ -108,9 +107,9 @@ def arrange(
 
 
 def read_max_at_once(value: t.Any, count: int) -> int | None:
-    """A number of hosts from an int, "5" or "25%" of `count`; None where there is no limit.
+    """Return a number of hosts from an int, "5" or "25%" of `count`; None if there is no limit.
 
-    An empty text is no limit: it is what an AWX survey gives for an answer that was left out.
+    An empty text is no limit: an AWX survey passes it for a question without an answer.
     """
     if value is None or value == "":
         return None
@@ -123,7 +122,7 @@ def read_max_at_once(value: t.Any, count: int) -> int | None:
             share = int(percent.group(1))
             if not 1 <= share <= 100:
                 raise ValueError(f"max_at_once must be from 1% to 100%, not {text}")
-            # Rounded down, as `serial` does it, but never to none at all.
+            # Rounded down, like `serial`, but at least 1.
             return max(1, count * share // 100)
         if not re.fullmatch(r"[+-]?\d{1,9}", text):
             raise ValueError(
@@ -136,7 +135,7 @@ def read_max_at_once(value: t.Any, count: int) -> int | None:
 
 
 def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> str | None:
-    """The domain in words. The kind is part of it, so that zone 1 and update domain 1 are never taken for one."""
+    """Return the domain in words, with its kind, so that zone 1 and update domain 1 differ."""
     override = variables.get("maintenance_domain") if variables is not None else None
     if override is not None and (text := _text(override)):
         return f"domain {text}"
@@ -147,15 +146,15 @@ def domain_of(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.A
 
 
 def _is_single(variables: Mapping[str, t.Any] | None, this_host: Mapping[str, t.Any]) -> bool:
-    """Whether a VM in a zone shares its update domain with nobody: availability sets have no zones."""
+    """Return True for a VM in a zone that shares its update domain with no other: availability sets have no zones."""
     is_in_a_group = variables is not None and variables.get("maintenance_delivery_group")
     return not (is_in_a_group or this_host.get("scale_set") or this_host.get("placement_group"))
 
 
 def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool) -> list[_Unit]:
-    """Hosts that hang together through events; in the order in which `domains` has the hosts.
+    """Group hosts that are linked through events, in the order of `domains`.
 
-    Hosts without an event that share a domain are one unit, unless they may have to be taken `singly`.
+    Hosts without an event that share a domain are one unit, unless they may have to be split (`singly`).
     """
     joined = Joined()
     for seen in events:
@@ -165,7 +164,7 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool
     shared: dict[str, list[SeenEvent]] = {}
     for seen in events:
         shared.setdefault(joined.root(next(iter(seen.hosts))), []).append(seen)
-    # Nearly all hosts have no event, and for these there is nothing to find out.
+    # Nearly all hosts have no event and need no lookup.
     linked = {host for seen in events for host in seen.hosts}
     members: dict[str, list[str]] = {}
     idle: dict[str, list[str]] = {}
@@ -182,7 +181,7 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool
             continue
         top = joined.root(host)
         if top not in members:
-            # Its place in the order; the unit is made when all its hosts are known.
+            # A placeholder, replaced by the unit when all its hosts are known.
             units.append(top)
         members.setdefault(top, []).append(host)
     return [_unit(members[unit], shared[unit], domains) if isinstance(unit, str) else unit for unit in units]
@@ -192,7 +191,7 @@ def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | No
     found = {domains[host] for host in hosts}
     known = [domain for domain in found if domain is not None]
     if not known:
-        # Nothing is known about who shares what with whom, so that nobody else may go along.
+        # In an unknown domain no other unit may join.
         known = [f"event {events[0].id}"]
     else:
         known.sort(key=natural)
@@ -202,7 +201,7 @@ def _unit(hosts: list[str], events: list[SeenEvent], domains: dict[str, str | No
 
 
 def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
-    """Units that go together, in the order in which they go. `units` come in the natural order of their first hosts."""
+    """Pack units into waves, in their sequence. `units` are in the natural order of their first hosts."""
     by_due = sorted(units, key=lambda unit: unit.due)
     packs: list[list[_Unit]] = []
     open_packs: dict[str, list[_Unit]] = {}
@@ -215,7 +214,7 @@ def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
         (domain,) = unit.domains
         ids = {azure.canonical_id(seen.id) for seen in unit.events}
         fits = domain in open_packs and (limit is None or sizes[domain] + len(unit.hosts) <= limit)
-        # What two groups call by one id is two events, and a wave knows them by their ids.
+        # One id in two groups is two events, and a wave finds its events by id.
         if fits and ids.isdisjoint(shown[domain]):
             open_packs[domain].append(unit)
             sizes[domain] += len(unit.hosts)
@@ -224,7 +223,7 @@ def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
             open_packs[domain] = [unit]
             sizes[domain], shown[domain] = len(unit.hosts), ids
             packs.append(open_packs[domain])
-    # A pack was opened by its earliest unit; of packs that are due at the same time, by the name of the domain.
+    # The first unit of a pack is the earliest. Packs due at the same time are sorted by domain.
     return sorted(packs, key=lambda pack: (pack[0].due, natural(pack[0].domains[0])))
 
 
@@ -279,7 +278,7 @@ def _about_size(unit: _Unit, limit: int) -> Iterator[str]:
 
 
 def _about_zones(domain: str, zones: set[str]) -> Iterator[str]:
-    """Of a group by maintenance_delivery_group, and in zones: single VMs, whose update domains say nothing."""
+    """Warn of single VMs in zones that maintenance_delivery_group joins: their update domains are meaningless."""
     if domain.startswith("update domain ") and len(zones) > 1:
         yield (
             f"Hosts in zones {in_words(sorted(zones, key=natural))} share {domain} and go down together:"
