@@ -196,7 +196,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible import constants as C  # noqa: N812 - what all of Ansible calls it
+from ansible import constants as C  # noqa: N812 - the usual name in Ansible
 from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.helpers import get_group_vars
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
@@ -273,7 +273,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             map(matching.is_asked_from_within, self.get_option("endpoints"))
         )
 
-    # -- what is there already
+    # -- existing hosts
 
     def _hosts(self) -> list[InventoryHost]:
         variables = HostVariables(
@@ -290,7 +290,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return get_vars_from_inventory_sources(self.loader, self.inventory.processed_sources, list(entities), "all")
 
     def _resolved(self, host: str, name: str, value: str) -> t.Any:
-        """A variable's value where that is a template, as it may be in the user's own files."""
+        """Return the value of a variable that is a template, as is allowed in the user's own files."""
         self.templar.available_variables = self._variables_of(host)
         try:
             return self.templar.template(value)
@@ -348,10 +348,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return read_facts(names, facts_of, f"the fact cache ({C.CACHE_PLUGIN})")
 
     def _read_endpoints(self, hosts: list[InventoryHost], path: str, cache: bool) -> ReadingOrFailure:
-        # Here, as the other sources do without requests, which takes longer to load than they take to read.
+        # Imported here, as the other sources do without requests, which takes longer to load than they take to read.
         from ..plugin_utils._inventory.sources import REQUESTS_ERROR, RequestsTransport
 
-        # Outside Azure nobody answers at the default address, and that takes its time to find out.
+        # Outside Azure the default address does not answer, which takes until the timeout.
         wanted = self._endpoints_given or not any(host.endpoint for host in hosts)
         endpoints = self.get_option("endpoints") if wanted else []
         asked = matching.questions(hosts, [matching.normal_endpoint(endpoint) for endpoint in endpoints])
@@ -371,7 +371,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         result = reader.read(asked, self.get_option("workers"))
         if self.get_option("cache") and reader.fresh:
             fresh = {endpoint: matching.to_cache(*answer) for endpoint, answer in reader.fresh.items()}
-            # Set only when there is news: Ansible writes what was set, and a written cache is a young one.
+            # Set only after new readings: Ansible writes what was set, and a written cache counts as new.
             self._cache[key] = {**kept, **fresh}
         for warning in reader.warnings:
             self.display.warning(warning)
@@ -385,11 +385,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             return {}
         return kept if isinstance(kept, dict) else {}
 
-    # -- doing
+    # -- changes
 
     def _tell(self, overlay: matching.Overlay) -> None:
         if overlay.problems and self.get_option("on_error") == "fail":
-            # An exception would make Ansible warn and go on without this source: no host would be pending or unread.
+            # An exception would make Ansible warn and continue without this source: no host would be pending or unread.
             self.display.error(f"on_error is fail, and not everything could be read. {' '.join(overlay.problems)}")
             raise SystemExit(1)
         for warning in overlay.warnings:
@@ -411,7 +411,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             hosts[name].set_variable("maintenance_status", status)
 
     def _construct(self) -> None:
-        """What the user wrote in Jinja. It costs milliseconds a host, so only if there is some."""
+        """Apply the user's Jinja options, if there are any, as they cost milliseconds a host."""
         compose, groups, keyed = (self.get_option(name) for name in ("compose", "groups", "keyed_groups"))
         if not (compose or groups or keyed):
             return
@@ -430,6 +430,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         variables = self._variables_of(name)
         own = {key: variables[key] for key in ("maintenance_status",) if key in variables}
         if facts is not None and facts.contains(name):
-            # As for constructed; but what was just read is newer than a fact.
+            # As for constructed; but a new reading overrides a fact.
             variables = combine_vars(combine_vars(variables, ansible.guard(facts.get(name))), own)
         return variables

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ledger: what the rules are told, and when."""
+"""The ledger: hosts and events, and when the rules receive them."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from . import notices, told
 from .notices import Allowance, Notice
 from .told import HeardEvent, HeardHost, Now
 
-# State is level, not edge. Whatever is lost here, a restart or a lie, is made good by the next word of each host; and
-# all that a word can do is to start a run, which reads everything for itself.
+# State is level, not edge. The next notice of each host repairs a restart, a loss or a lie; and all that a notice can
+# do is to start a run, which reads everything itself.
 
-# A host that was silent for so long is no longer expected, and what it told of no longer waited for.
+# A host that was silent for this long is no longer expected, and the events that it reported are dropped.
 FORGOTTEN_AFTER = 24 * 3600.0
-# What is told while a run is at work would wait for it, and find nothing left to do. So a run that says to be at
-# work, by its mark on a host, is waited for; but not for ever, as it may be a lie, and not when the date is near. The
-# mark of a host that others say to be named counts for longer than that of one that only tells of the event: a run that
-# is at work on its neighbours comes to it later, and so many reminders would keep other groups from their runs.
+# An event sent while a run is at work would wait for the run, and find nothing left to do. So the source waits for a
+# run that reports, by its mark on a host, that it is at work; but not forever, as the mark may be forged, and not when
+# the date is near. The mark of a host that others report as named counts for longer than that of one that only reports
+# the event: a run at work on its neighbours will get to it later, and waiting for it at each reminder would delay the
+# runs of other groups.
 LONGEST_WAIT_FOR_A_RUN = 300.0
 REMINDERS_LEFT_OUT_FOR_OTHERS = 1
 TOO_LATE_TO_WAIT = 180.0
-# With the secret of a fleet one VM can invent others. What is beyond is refused, and hosts that are known are not.
+# With the secret of a fleet, one VM can invent others. New hosts beyond this number are refused, known ones are not.
 MOST_HOSTS = 5000
-# Each that is told as pending is a run, and a run sees all there is. So many are started at once by what one host
-# says, or what comes from one address, which may be that of a fleet; and so many more in the time of a reminder. The
-# others wait.
+# Each pending event starts a run, and a run reads everything. These are the runs started at once by one host, and by
+# one address, which may be that of a fleet; and those added in the time of a reminder. Other events wait.
 RUNS_OF_A_HOST = (20, 5)
 RUNS_OF_AN_ADDRESS = (200, 100)
-# Each that is told as silent may be told to a person.
+# Each silent host may alert a person.
 SILENT_AT_ONCE, SILENT_A_SECOND = 100, 2
-# Seconds until something is looked at again that could not be told yet.
+# Seconds until the next attempt for an event that could not be sent yet.
 LOOK_AGAIN = 1.0
 
 _EventForRules = dict[str, t.Any]
@@ -52,13 +52,13 @@ class Ledger:
         self.max_skew = max_skew
         self.hosts: dict[str, HeardHost] = {}
         self.events: dict[str, HeardEvent] = {}
-        # Grows with all that a restart must not lose.
+        # Counts the changes that a restart must not lose.
         self.changes = 0
-        # What could not be told, for the log.
+        # Events that could not be sent, for the log.
         self.complaints: list[str] = []
         self._by_vm: dict[str, set[str]] = {}
         self._to_tell: list[_EventForRules] = []
-        # Events that are over, for as long as somebody may say that they are not: until when, and what was known.
+        # Past events, with the time until which a host may still report them.
         self._gone: dict[str, tuple[float, HeardEvent]] = {}
         self._left_drained = told.LeftDrained(remind, silent_after)
         self._runs_of_host = Allowance(RUNS_OF_A_HOST[0], RUNS_OF_A_HOST[1] / remind)
@@ -66,7 +66,7 @@ class Ledger:
         self._silences = Allowance(SILENT_AT_ONCE, SILENT_A_SECOND)
 
     def has_room_for(self, name: str) -> bool:
-        """Whether it is known, or may become so: in the place of the one that is silent for longest, if need be."""
+        """Return True if the host is known or can be added, if need be in place of the one that was silent longest."""
         if name in self.hosts or len(self.hosts) < MOST_HOSTS:
             return True
         silent = [host for host in self.hosts.values() if host.is_silent and not host.events and not host.drained]
@@ -76,13 +76,11 @@ class Ledger:
         return True
 
     def hear(self, notice: Notice, now: Now, address: str = "") -> bool:
-        """Returns whether it was news; one that is not newer than the last of its host changes nothing. `address`: from
-        where it came."""
+        """Process a notice from `address`. Returns False for an old one, which is only a sign of life."""
         host = self.hosts.get(notice.host)
-        # A clock that is ahead, or a lie about it, must not make look late what comes after it.
+        # A clock that is ahead, or a forged one, must not make later notices look old.
         sent = (min(notice.sent_at, now.wall), notice.sequence)
         if host and not host.is_newer(sent, address):
-            # It speaks all the same.
             host.heard_at = now.steady
             return False
         host = host or self._add(notice.host, now)
@@ -93,14 +91,13 @@ class Ledger:
             self.changes += 1
             self._to_tell.append(told.event_for_rules(told.BACK, host.group, [host.shown], now.wall))
         host.run_until = min(notice.run_until or 0.0, now.wall + run_mark.SECONDS_OF_A_MARK)
-        # Before the first good reading nothing is known, which is not the same as no events.
+        # Before the first good reading the events are unknown, which is not the same as none.
         if notice.status is not None:
             self._take(host, notice, notice.status, now)
         return True
 
     def hear_odd_clock(self, notice: Notice, now: Now) -> None:
-        """Signed, but at another time: a VM that stood still. That it speaks is told once. What is older than the last
-        of its host was sent again by whoever has recorded it, and says nothing."""
+        """Report once that a host signs with a wrong time, as a frozen VM does. Ignores replayed notices."""
         host = self.hosts.get(notice.host) or self._add(notice.host, now)
         sent = (notice.sent_at, notice.sequence)
         if host.is_silent or sent <= host.newest or (host.odd_clock is not None and sent <= host.odd_clock):
@@ -110,22 +107,22 @@ class Ledger:
         self._to_tell.append(told.event_for_rules(told.SILENT, host.group, [host.shown], now.wall, reason=told.CLOCK))
 
     def expect(self, name: str, now: Now, group: str, called: str) -> None:
-        """One that is to be heard of, also if it was not yet: its silence counts from now."""
+        """Add a host that should send notices: its silence counts from now."""
         host = self.hosts.get(name) or self._add(name, now)
         if notices.is_after_a_host(host.group):
             host.group = group
         host.called = host.called or called
 
     def call(self, name: str, called: str) -> None:
-        """What the rules call it from now on."""
+        """Set the host's name in events for the rules."""
         if name in self.hosts:
             self.hosts[name].called = called
 
     def due(self, now: Now) -> list[_EventForRules]:
-        """What the rules are to be told now."""
+        """Return the events to send to the rules now."""
         found, self._to_tell = self._to_tell, []
         self._forget(now)
-        # Those that are known for longest come first: who invents hosts does not hold up what is told of others.
+        # The oldest hosts come first, so that invented ones do not delay events about others.
         for host in self.hosts.values():
             if not host.is_silent and now.steady - host.heard_at >= self.silent_after:
                 if not self._silences.takes("", now.steady):
@@ -138,23 +135,23 @@ class Ledger:
         for event in list(self.events.values()):
             try:
                 found += self._due_of(event, now)
-            except Exception as error:  # noqa: BLE001 - what one VM says must not keep those of others from being told
+            except Exception as error:  # noqa: BLE001 - one bad event must not hold up the others
                 self._drop(event)
                 self.complaints.append(f"event {event.id} can't be told: {error!r}")
         return found + self._due_of_drained(now)
 
     def next_due(self, now: Now) -> float:
-        """For how long nothing is due, unless something is heard."""
+        """Return the seconds until an event is due, if no notice arrives."""
         soonest = min((event.due_at for event in self.events.values() if event.due_at is not None), default=None)
         return 1.0 if soonest is None else min(1.0, max(0.0, soonest - now.steady))
 
     def restore_host(self, host: HeardHost) -> None:
-        """As it was kept. Nobody could be heard meanwhile, so that its silence counts from now."""
+        """Restore a host from the state file. No notice could arrive meanwhile, so its silence counts from now."""
         self.hosts[host.name] = host
         self._by_vm.setdefault(azure.canonical_name(host.vm_name), set()).add(host.name)
 
     def restore_event(self, event: HeardEvent, now: Now) -> None:
-        """It is told with the next word of a host that tells of it; the runs that were started for it may be dead."""
+        """Restore an event, which is sent after the next notice about it, as the runs that it started may be dead."""
         event.told_at = now.steady
         self.events[event.id] = event
 
@@ -172,7 +169,7 @@ class Ledger:
             host.vm_name = vm_name
             self._by_vm.setdefault(azure.canonical_name(vm_name), set()).add(host.name)
             self.changes += 1
-        # Not ahead of now, or no reading after it would be as new.
+        # Not ahead of now, or every later reading would count as older.
         read_at = min(status["read_at"], now.wall)
         is_older = host.read_at is not None and read_at < host.read_at
         known = {azure.canonical_id(event["id"]): event for event in status["events"]}
@@ -182,7 +179,7 @@ class Ledger:
             for event_id, event in known.items()
         }
         was = host.events
-        # An older reading may say what there is, and not what there is no longer.
+        # An older reading may add events, but not remove any.
         host.events = {**was, **events} if is_older else events
         drained = notice.drained or (is_older and host.drained)
         if not is_older:
@@ -199,7 +196,7 @@ class Ledger:
     def _find_group(self, host: HeardHost, by_azure: str | None) -> None:
         name = by_azure or host.group
         if by_azure is None and notices.is_after_a_host(name):
-            # Who tells of the same events gets the same documents.
+            # Hosts that report the same events get the same documents.
             for event_id in host.events:
                 event = self.events.get(event_id)
                 if event and event.told_by and event.group != name:
@@ -234,11 +231,11 @@ class Ledger:
             self.events[event_id] = event
             self.changes += 1
         before = event.told_by.get(host.name)
-        # A group says the same with one voice: kept once.
+        # The hosts of a group report the same: stored once.
         word = event.last if event.last == known else dict(known)
         event.hear(host.name, word, now, self.silent_after)
         if before == known:
-            # After a restart: what was kept is so still.
+            # After a restart: a stored event was confirmed.
             if not event.told_as and event.due_at is None:
                 self._news(event, host, now)
             return
@@ -247,7 +244,7 @@ class Ledger:
         self._news(event, host, now)
 
     def _news(self, event: HeardEvent, host: HeardHost, now: Now) -> None:
-        """The others of the group are about to say the same."""
+        """Schedule an event for the rules, after a delay in which the rest of the group reports the same."""
         deadlines = told.deadlines_of(event.told_by)
         left = max(0.0, deadlines[0] - now.wall) if deadlines else self.settle * 10
         due_at = now.steady + min(self.settle, left / 10)
@@ -270,7 +267,7 @@ class Ledger:
         states = told.states_of(words, {name for name in words if name not in self.hosts or self.hosts[name].is_silent})
         named = {name for name in words if name in self.hosts and self.hosts[name].events.get(event.id)}
         found = []
-        # The first that says so is trusted that it starts; but with that word no VM ends the reminders of the others.
+        # A single report of a start is passed on, but does not end the reminders for the other hosts.
         for state in [one for one in (told.PENDING, told.STARTED) if one in states]:
             deadlines = told.deadlines_of(words) if state == told.PENDING else []
             names = tuple(dict.fromkeys(host.shown for host in hosts))
@@ -282,7 +279,7 @@ class Ledger:
                 if not self._may_start_a_run(list(words) if is_reminder else [event.news_of], now):
                     event.due_at = now.steady + LOOK_AGAIN
                     continue
-                # What was told before is told anew from here on.
+                # After this, earlier contents count as new again.
                 event.told_as, event.told_at = {}, now.steady
                 event.attempt += 1
             event.told_as[state] = content
@@ -300,12 +297,12 @@ class Ledger:
                 )
             )
         if words != event.told_by and event.due_at is None:
-            # What was taken back meanwhile is told, as soon as that is what counts.
+            # What was withdrawn meanwhile is sent as soon as the withdrawal counts.
             event.due_at = max(now.steady + LOOK_AGAIN, event.disputed_until)
         return found
 
     def _may_start_a_run(self, names: Iterable[str], now: Now) -> bool:
-        """Whether one of those that want it still may."""
+        """Return True if one of the reporting hosts may still start a run."""
         for host in [self.hosts[name] for name in names if name in self.hosts]:
             address = next(reversed(host.newest_from), "")
             if self._runs_of_address.has(address, now.steady) and self._runs_of_host.takes(host.name, now.steady):
@@ -340,13 +337,13 @@ class Ledger:
         )
 
     def _is_waited_for(self, hosts: Iterable[HeardHost], since: float, now: Now) -> bool:
-        """Whether a run says to be at work on one of these hosts."""
+        """Return True if a run reports, by its mark on one of these hosts, that it is at work."""
         if now.steady - since >= max(self.remind, LONGEST_WAIT_FOR_A_RUN):
             return False
         return any(host.run_until > now.wall for host in hosts)
 
     def _due_of_drained(self, now: Now) -> list[_EventForRules]:
-        """Hosts that are out of service for no event, group by group."""
+        """Return events for hosts that are out of service without an event, by group."""
 
         def is_reason(event_id: str) -> bool:
             event = self.events.get(event_id)
@@ -383,7 +380,8 @@ class Ledger:
             del self._by_vm[azure.canonical_name(host.vm_name)]
 
 
-# Times are those of the day. What was kept is no more trusted than a notice: it only says whom to expect.
+# The state file. Times are those of the day. Its content is trusted no more than a notice: it only lists the hosts to
+# expect.
 
 VERSION = 1
 _OF_A_HOST = (
@@ -413,7 +411,7 @@ def to_keep(ledger: Ledger) -> dict[str, t.Any]:
 
 
 def take_up(ledger: Ledger, kept: t.Any, now: Now, endpoints: t.Container[str] = ()) -> None:
-    """`endpoints`: those that are read, which have no name. Raises ValueError for what is no such data."""
+    """Restore a state file, which may name hosts and `endpoints`. Raises ValueError for other data."""
     if not isinstance(kept, dict) or kept.get("version") != VERSION:
         raise ValueError("it was not written by this version")
     try:
@@ -439,7 +437,7 @@ def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
         newest=_sent(about["newest"], now),
         newest_from={str(address): _sent(pair, now) for address, pair in about.get("newest_from", {}).items()},
         behind=float(about.get("behind", 0.0)),
-        # What is ahead of now was never so, or the clock of this machine was.
+        # A time ahead of now was wrong, or this machine's clock was.
         read_at=None if about["read_at"] is None else min(float(about["read_at"]), now.wall),
         events={str(event_id): bool(is_named) for event_id, is_named in about["events"].items()},
         drained=bool(about["drained"]),
@@ -467,16 +465,16 @@ def _pair(value: t.Any) -> tuple[float, int]:
     return float(sent_at), int(sequence)
 
 
-# A watcher sends at most one notice a second, and one that could not be sent is not sent at once again.
+# A watcher sends at most one notice a second, and repeats a failed one only after a pause.
 NOTICES_AT_ONCE, NOTICES_A_SECOND = 20, 2
-# Times in notices are whole seconds, and take a moment to get here.
+# Times in notices are whole seconds, and a notice takes a moment to arrive.
 SLACK = 2.0
 _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
 _TIME = re.compile(r"[0-9]{1,12}")
 
 
 class NotTaken(t.NamedTuple):
-    """The status to answer, and why, for the log. Who sent it learns no more than the status."""
+    """The status to answer, and the reason for the log. The sender gets the status only."""
 
     status: int
     why: str
@@ -488,12 +486,12 @@ class Door:
         self.ledger = ledger
         self._allowance = Allowance(NOTICES_AT_ONCE, NOTICES_A_SECOND)
         self._signatures = notices.SeenSignatures()
-        # Since when signatures are known, and by how much the clocks of hosts that are known from before were behind.
+        # The time since which signatures are recorded, and the lag of the clocks of hosts that were known before it.
         self._open_since = 0.0
         self._behind: dict[str, float] = {}
 
     def let_in(self, peer: str, headers: Mapping[str, str], body: bytes, now: Now) -> NotTaken | None:
-        """None where it was taken. `headers` have lower-case names."""
+        """Pass a good notice to the ledger and return None. `headers` have lower-case names."""
         host = headers.get("x-maintenance-host", "")
         if not notices.is_name(host):
             return NotTaken(400, "X-Maintenance-Host is no name of a host")
@@ -507,7 +505,7 @@ class Door:
             signature, at = given[1], int(moment[0])
             if not notices.is_signed(self.arguments.secrets_of(host), signature, at, host, body):
                 return NotTaken(401, f"{host}: the signature is wrong")
-        # By the sender, too: with a secret of the fleet one VM could use up what another may send.
+        # By sender as well: with a secret of the fleet one VM could use up the allowance of another.
         if not self._allowance.takes((peer, host), now.steady):
             return NotTaken(429, f"{host}: more than {NOTICES_A_SECOND} notices a second")
         try:
@@ -530,14 +528,14 @@ class Door:
         return None
 
     def open(self, now: Now) -> None:
-        """From now on signatures are kept. What was signed before may have been used then."""
+        """Record signatures from now on. Those of an earlier time may have been used before."""
         self._open_since = now.wall
         self._behind = {host.name: host.behind for host in self.ledger.hosts.values()}
 
     def _is_from_before(self, notice: Notice, now: Now) -> bool:
-        """By the clock of its host, as it was. A watcher sends no notice twice: it comes again with a fresh one."""
+        """Return True for a notice from before the start, by the last lag of its host's clock. A watcher repeats it."""
         if self._behind and abs(now.wall - self._open_since) > self.arguments.max_skew:
-            # The window refuses it.
+            # By now max_skew refuses such notices.
             self._behind = {}
         behind = self._behind.get(notice.host)
         return behind is not None and notice.sent_at + behind < self._open_since - SLACK

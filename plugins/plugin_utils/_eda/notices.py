@@ -18,18 +18,18 @@ from ...module_utils._watcher.notify import signature
 from .._azure import events as azure
 from .._common.text import seconds_of
 
-EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - who speaks is known by the signature
-# ansible-rulebook hands this over to sources that ask for it; it is no argument of the user.
+EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - senders are identified by their signatures
+# ansible-rulebook passes this to sources that declare it; it is no argument of the user.
 _NOT_OF_THE_USER = ("eda_feedback_queue",)
 
 
 class BadArguments(ValueError):
-    """The arguments of the source can't be used. The text is for the user."""
+    """Raised for bad arguments of the source. The text is for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SourceArguments:
-    """Seconds are numbers. `secrets` of a host come before `secret`, the newest first in both."""
+    """The checked arguments. A host's entry in `secrets` replaces `secret`; in both the newest comes first."""
 
     host: str = EVERYWHERE
     port: int = 5010
@@ -47,16 +47,16 @@ class SourceArguments:
 
     @property
     def listens(self) -> bool:
-        """Who reads endpoints and has no secret expects no notices."""
+        """Return False for a source that reads endpoints and has no secret: it expects no notices."""
         return bool(self.secret or self.secrets) or not self.endpoints
 
     def secrets_of(self, host: str) -> tuple[str, ...]:
-        """A host with a secret of its own is not trusted with that of the fleet."""
+        """Return the secrets of a host. One with a secret of its own is not trusted with that of the fleet."""
         return self.secrets.get(host, self.secret)
 
 
 def arguments_of(given: Mapping[str, t.Any]) -> SourceArguments:
-    """Raises BadArguments."""
+    """Check the arguments of the user. Raises BadArguments."""
     known = [field.name for field in dataclasses.fields(SourceArguments)]
     wanted = {key: value for key, value in given.items() if value is not None and key not in _NOT_OF_THE_USER}
     unknown = [str(key) for key in wanted if key not in known]
@@ -95,7 +95,7 @@ def _text(key: str, value: t.Any) -> str:
 
 
 def _number(value: t.Any) -> float | None:
-    """A template of a rulebook may give a number as a text."""
+    """Convert a number, which a template of a rulebook may give as a text."""
     try:
         return None if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
@@ -118,7 +118,7 @@ def _port(value: t.Any) -> int:
 
 def _secrets(key: str, value: t.Any) -> tuple[str, ...]:
     several = value if isinstance(value, list) else [value]
-    # Numbers are what a template makes of digits.
+    # A template turns digits into a number.
     texts = [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in several]
     if not texts or not all(isinstance(one, str) and one for one in texts):
         raise BadArguments(f"{key} must be a text, or a list of texts, and none of them empty")
@@ -147,15 +147,15 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-# A name stays for as long as it can, as a run may hold the lock. Where it errs two groups wait for each other, or two
-# runs meet, and the lease of the run keeps them apart.
+# The name of a group changes as rarely as possible, as a run may hold its lock. If it is wrong, two groups wait for
+# each other, or two runs meet and are kept apart by the lease.
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _AFTER_A_HOST = "group-of-"
 
 
 def name_by_azure(identity: Mapping[str, t.Any] | None) -> str | None:
-    """What Azure calls it, as far as the VM knows; single VMs and availability sets have no name there."""
+    """Return Azure's name of a group, as far as the VM knows; single VMs and availability sets have none."""
     if not identity:
         return None
     for key in ("scale_set", "placement_group"):
@@ -165,7 +165,7 @@ def name_by_azure(identity: Mapping[str, t.Any] | None) -> str | None:
 
 
 def without_odd_signs(text: str) -> str:
-    """What is left of it as a name: no template, no blank, no sign of a pattern of hosts."""
+    """Remove what a name must not hold: templates, blanks, and signs of a host pattern."""
     return _NOT_IN_A_NAME.sub("-", text).strip("-._")
 
 
@@ -174,13 +174,13 @@ def name_after(host: str) -> str:
 
 
 def is_after_a_host(name: str) -> bool:
-    """Whether it was made up for want of better."""
+    """Return True for a substitute, made from the name of a host."""
     return name.startswith(_AFTER_A_HOST)
 
 
 @dataclasses.dataclass
 class Allowance:
-    """So many at once, and so many a second in the long run, for each key. What is not used up is forgotten."""
+    """A rate limit for each key: a burst, and a rate in the long run. Unused keys are dropped."""
 
     at_once: float
     a_second: float
@@ -188,7 +188,7 @@ class Allowance:
     _cleared_at: float = 0.0
 
     def has(self, key: object, now: float) -> bool:
-        """Whether one would be taken."""
+        """Return True if `takes` would."""
         return self._left_of(key, now) >= 1
 
     def takes(self, key: object, now: float) -> bool:
@@ -209,14 +209,15 @@ class Allowance:
 
 
 class SeenSignatures:
-    """Each may be used once, for as long as its time is within the window."""
+    """The signatures that were used. Each may be used once while its time is within the window."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._order: collections.deque[tuple[float, str]] = collections.deque()
 
     def is_new(self, signature: str, good_until: float, now: float) -> bool:
-        # Roughly in the order of their times: one that came early waits for those before it, and does no harm.
+        # Roughly in the sequence of their times: one that came early is kept until those before it expire, which does
+        # no harm.
         while self._order and self._order[0][0] < now:
             self._seen.discard(self._order.popleft()[1])
         if signature in self._seen:
@@ -226,20 +227,20 @@ class SeenSignatures:
         return True
 
 
-# It stands in the log, in --limit, and in the names of groups.
+# A host's name appears in the log, in --limit, and in the names of groups.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 LONGEST_NAME = 253
-# A document has the events of one group, which has a few hundred VMs at most. Those that come first are enough to start
-# a run, which reads all of them.
+# A document has the events of one group, which has a few hundred VMs at most. The first ones are enough to start a run,
+# which reads all of them.
 MOST_EVENTS = 200
-# What Azure may add to its documents one day is as flat as all else there.
+# Fields that Azure may add to its documents are expected to be as flat as the others.
 DEEPEST_FIELD = 4
 LONGEST_TEXT = 4096
 _LARGEST_NUMBER = 2**53
 
 
 class BadNotice(ValueError):
-    """What was sent is no notice. The text is for the log."""
+    """Raised for a body that is no notice. The text is for the log."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,12 +248,12 @@ class Notice:
     host: str
     sent_at: float
     sequence: int
-    # What was read, as `known_of_status` gives it; None before the first good reading.
+    # The reading in the format of `known_of_status`; None before the first good one.
     status: Mapping[str, t.Any] | None = None
-    # The ids of the events that it says to be named by, for one that does not know what its VM is called.
+    # The ids of the events that name the host by its own report, for a host that does not know its VM's name.
     named_in: frozenset[str] = frozenset()
     drained: bool = False
-    # Until when a run has said that it is at work on the host.
+    # The end of the mark of a run at work on the host.
     run_until: float | None = None
 
 
@@ -261,13 +262,13 @@ def is_name(text: t.Any) -> bool:
 
 
 def is_signed(secrets: Iterable[str], given: str, at: int, host: str, body: bytes) -> bool:
-    """Whether one of the secrets made this signature. All are tried, so that the time tells nothing about which."""
+    """Return True if one of the secrets made this signature. All are tried, so that the time does not reveal which."""
     right = [hmac.compare_digest(signature(one, at, host, body).encode(), given.encode()) for one in secrets]
     return any(right)
 
 
 def understand(body: bytes, host: str) -> Notice:
-    """`host` is who the sender says to be. Raises BadNotice."""
+    """Parse a notice. `host` is the name that the sender claims. Raises BadNotice."""
     try:
         about = documents.json_of(body.decode("utf-8-sig"))["maintenance"]
         name, sequence, status = about["host"], about["sequence"], about.get("status")
@@ -301,12 +302,12 @@ def understand(body: bytes, host: str) -> Notice:
 
 
 def _when(event: Mapping[str, t.Any]) -> tuple[bool, str]:
-    """By date; those without one, which may have started, first."""
+    """Return a sort key by date; events without one, which may have started, come first."""
     return event["not_before"] is not None, event["not_before"] or ""
 
 
 def tellable(event: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Without what no rule could be told: whatever a VM adds, the source goes on, and so do the rules."""
+    """Remove what can't be sent to rules, so that no data of a VM stops the source or the rules."""
     kept = {key: value[:LONGEST_TEXT] if isinstance(value, str) else value for key, value in event.items()}
     if not _is_plain(kept["duration_seconds"], 0):
         kept["duration_seconds"] = None
@@ -322,6 +323,6 @@ def _is_plain(value: t.Any, deepest: int) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_TEXT
     if isinstance(value, (int, float)):
-        # Neither what is no number nor what is without end, and nothing that another program can't count to.
+        # Neither NaN nor infinity, and no number that other programs can't represent.
         return abs(value) <= _LARGEST_NUMBER
     return value is None

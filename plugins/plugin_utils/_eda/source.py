@@ -32,16 +32,16 @@ from .notices import Notice
 from .told import Now
 
 API_VERSION = "2020-07-01"
-# The first call ever may take two minutes.
+# The first call of a VM's life may take two minutes.
 TIMEOUT = 130
 
 _logger = logging.getLogger(__name__)
 
 
 class EndpointReadings:
-    """One endpoint, read again and again. `hear` takes each good reading, as a notice, and what its VM is called.
+    """One endpoint, read at intervals. `hear` receives each good reading as a notice, and the name of its VM.
 
-    A host is known by its endpoint, as VMs of two groups may have one name, and as a VM that never answered has none.
+    A host is identified by its endpoint, as VMs of two groups may have one name, and a VM that never answered has none.
     """
 
     def __init__(self, endpoint: str, interval: float, hear: t.Callable[[Notice, str], object]) -> None:
@@ -59,7 +59,7 @@ class EndpointReadings:
                 self._hear(await _in_a_thread(self._read), self.called)
                 self._say(None)
             except (imds.ImdsError, azure.BadReading) as error:
-                # It is not heard of, and told as silent by and by: never as one without events.
+                # Without notices it is reported as silent in time: never as a host without events.
                 self._say(str(error))
             spent = asyncio.get_running_loop().time() - began
             await asyncio.sleep(max(self.interval / 2, self.interval - spent))
@@ -86,7 +86,7 @@ class EndpointReadings:
 
     @property
     def called(self) -> str:
-        """As its VM is, else the address."""
+        """Return the name of the VM, else the address."""
         name = (self._identity or {}).get("vm_name")
         return str(name) if notices.is_name(name) else self._address
 
@@ -95,14 +95,14 @@ class EndpointReadings:
         return notices.without_odd_signs(self.endpoint.partition("://")[2]) or "endpoint"
 
     def _say(self, problem: str | None) -> None:
-        """In the log once, and not with each reading."""
+        """Log a change once, not with each reading."""
         if (problem is None) != (self._problem is None):
             _logger.warning("%s: %s", self.endpoint, problem or "readings are good again")
         self._problem = problem
 
 
 async def _in_a_thread(read_once: t.Callable[[], Notice]) -> Notice:
-    """Not by the loop's own threads: nobody could leave before an endpoint that hangs has used up its time."""
+    """Read in a thread of its own: the program could not end while a hanging endpoint kept one of the loop's."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Notice] = loop.create_future()
 
@@ -118,9 +118,9 @@ async def _in_a_thread(read_once: t.Callable[[], Notice]) -> Notice:
         notice, error = None, None
         try:
             notice = read_once()
-        except Exception as problem:  # noqa: BLE001 - it is raised again where it is waited for
+        except Exception as problem:  # noqa: BLE001 - raised again by the waiting coroutine
             error = problem
-        # The loop may be gone by then.
+        # The loop may have been closed by then.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, notice, error)
 
@@ -128,32 +128,33 @@ async def _in_a_thread(read_once: t.Callable[[], Notice]) -> Notice:
     return await outcome
 
 
-# By hand, as the source is open to a whole network: no request is kept for longer than it may take, whatever it says.
+# Written by hand, as the source is open to a whole network: no request is kept beyond its time limit, whatever it
+# sends.
 
 LARGEST_HEAD = 16 * 1024
-# A hundred events, each of which names a hundred VMs by names of forty letters. A usual status has 2 KiB.
+# Enough for a hundred events, each with a hundred VMs with names of forty letters. A usual status has 2 KiB.
 LARGEST_BODY = 512 * 1024
 LONGEST_REQUEST = 10
-# A fleet behind one address has a handful of connections at a time, as each lasts for milliseconds.
+# A fleet behind one address has a handful of connections at a time, as each takes milliseconds.
 MOST_CONNECTIONS = 1000
 MOST_CONNECTIONS_OF_ONE = 500
-# What requests that are not complete yet may take in all, and those from one address.
+# The total size of incomplete requests, and of those from one address.
 MOST_BYTES = 32 * 1024 * 1024
 MOST_BYTES_OF_ONE = 8 * 1024 * 1024
-# The rest is kept for addresses from which a notice was taken: where there is a secret, they know it. One that was not
-# seen before has to have a single notice taken to get there.
+# The rest is reserved for addresses from which a notice was accepted: if there is a secret, they know it. A new address
+# gets there with a single accepted notice.
 MOST_CONNECTIONS_OF_UNKNOWN, MOST_CONNECTIONS_OF_ONE_UNKNOWN = 500, 100
 MOST_BYTES_OF_UNKNOWN, MOST_BYTES_OF_ONE_UNKNOWN = 16 * 1024 * 1024, 4 * 1024 * 1024
 MOST_KNOWN = 10_000
-# What the machine takes from a connection before anybody has looked at it.
+# What the kernel buffers for a connection before it is read.
 UNSEEN_BYTES = 16 * 1024
 
-# Who asks, with which headers and which body -> the status to answer.
+# The sender's address, the headers and the body -> the status to answer.
 Take = Callable[[str, Mapping[str, str], bytes], int]
 
 
 class _Held:
-    """How much is held at a time, in all and for each address."""
+    """The amount in use at a time, in all and for each address."""
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self.most = most
@@ -162,7 +163,7 @@ class _Held:
         self._of: dict[str, int] = {}
 
     def add(self, peer: str, number: int) -> bool:
-        """Whether that is still allowed; it counts in any case, until `release`."""
+        """Add to the amount and return True if it is within the limits; it counts in any case, until `release`."""
         self._all += number
         self._of[peer] = self._of.get(peer, 0) + number
         return self._all <= self.most and self._of[peer] <= self.most_of_one
@@ -175,7 +176,7 @@ class _Held:
 
 
 class _Shares:
-    """Room for all addresses, with a share for the unknown ones. `is_unknown` says which kind an address is."""
+    """Limits for all addresses, with stricter ones for unknown addresses."""
 
     def __init__(self, all_peers: _Held, unknown: _Held) -> None:
         self._all_peers = all_peers
@@ -208,7 +209,7 @@ class Server:
         self._bytes = _Shares(
             _Held(MOST_BYTES, MOST_BYTES_OF_ONE), _Held(MOST_BYTES_OF_UNKNOWN, MOST_BYTES_OF_ONE_UNKNOWN)
         )
-        # Addresses from which a notice was taken, that of the newest last.
+        # Addresses from which a notice was accepted, the newest last.
         self._known: dict[str, None] = {}
 
     async def start(self, host: str, port: int, certfile: str | None, keyfile: str | None) -> asyncio.Server:
@@ -228,7 +229,7 @@ class Server:
             start_serving=False,
         )
         for listener in server.sockets:
-            # Each connection takes it over.
+            # Inherited by each connection.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNSEEN_BYTES)
         await server.start_serving()
         return server
@@ -238,7 +239,7 @@ class Server:
         is_unknown = peer not in self._known
         has_room = self._connections.add(peer, 1, is_unknown)
         if not has_room:
-            # Who is turned away takes nobody's place.
+            # A refused connection does not count.
             self._connections.release(peer, 1, is_unknown)
         try:
             if has_room:
@@ -251,7 +252,7 @@ class Server:
             writer.write(head.encode("ascii"))
             await asyncio.wait_for(writer.drain(), LONGEST_REQUEST)
         except (asyncio.TimeoutError, OSError):
-            # Who is too slow for an answer needs none.
+            # A peer that is too slow for an answer gets none.
             pass
         finally:
             if has_room:
@@ -269,7 +270,7 @@ class Server:
                 self._get_to_know(peer)
             return status
         except asyncio.IncompleteReadError as error:
-            # Who says nothing at all only wanted to know whether somebody is there.
+            # An empty connection is a port check.
             if error.partial:
                 self._refuse(peer, "the request ended early")
             return 400
@@ -321,7 +322,7 @@ async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        # One that is there twice could be read in two ways.
+        # A repeated header is ambiguous.
         if not colon or not name or name != name.strip() or name.lower() in headers:
             raise _Bad(400, "its headers are damaged")
         headers[name.lower()] = value.strip()
@@ -339,7 +340,7 @@ def _length(headers: Mapping[str, str]) -> int:
 
 
 SECONDS_BETWEEN_WRITES = 2
-# What changes with each notice, whose time and sequence, may be so old.
+# The maximum age of what changes with each notice: its time and sequence.
 SECONDS_BETWEEN_ALL = 30
 
 
@@ -351,7 +352,7 @@ class StateFile:
         self._written_at = float("-inf")
 
     def load(self, now: Now, endpoints: tuple[str, ...] = ()) -> None:
-        """Where there is none this is the first start. One that can't be read is told in the log."""
+        """Load the state, if there is any. An unreadable file is logged."""
         try:
             take_up(self.ledger, json.loads(self.path.read_text(encoding="utf-8")), now, endpoints)
         except FileNotFoundError:
@@ -368,14 +369,14 @@ class StateFile:
     async def write(self, now: Now) -> None:
         self._written_at, self._written_changes = now.steady, self.ledger.changes
         data = json.dumps(to_keep(self.ledger))
-        # A disk may take its time, and notices must not wait for it.
+        # Notices must not wait for a slow disk.
         await asyncio.get_running_loop().run_in_executor(None, self._replace, data)
 
     def _replace(self, data: str) -> None:
         fresh = self.path.with_name(self.path.name + ".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Only its owner reads who is in the fleet.
+            # The list of hosts is private to the owner.
             with contextlib.suppress(FileNotFoundError):
                 fresh.unlink()
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -388,9 +389,9 @@ class StateFile:
             _logger.warning("%s could not be written: %s", self.path, error.strerror or error)
 
 
-# `lock`, by which a group has one run at a time, came with it.
+# The first version with `lock`, by which a group has one run at a time.
 OLDEST_RULEBOOK = (1, 2, 0)
-# Lines in the log about what was refused, for each sender.
+# Lines in the log about refused notices, for each sender.
 LINES_AT_ONCE, LINES_A_SECOND = 5, 0.1
 
 
@@ -409,7 +410,7 @@ class Source:
         self._heard = asyncio.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run until cancelled."""
         if self.state_file:
             self.state_file.load(_now(), self.arguments.endpoints)
         self.door.open(_now())
@@ -421,7 +422,7 @@ class Source:
             work.append(self._listen())
         tasks = [asyncio.ensure_future(one) for one in work]
         try:
-            # The first that ends has failed: a source that no longer hears must not look like one that does.
+            # A task that ends has failed: a source that no longer receives notices must not look alive.
             done, _others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
@@ -459,7 +460,7 @@ class Source:
         self._heard.set()
 
     async def _tell(self) -> None:
-        """The rules may take their time: what is told is decided when they take it."""
+        """Send events to the rules. They may be slow, so each round is decided when they have taken the last."""
         while True:
             self._heard.clear()
             due = self.ledger.due(_now())
@@ -476,18 +477,19 @@ class Source:
     async def _wait(self, seconds: float) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._heard.wait(), seconds)
-            # What is heard in the same moment is told together, and a fleet does not have all looked at for each word.
+            # Notices of one moment are processed together, so that a fleet does not cause a check of everything for
+            # each one.
             await asyncio.sleep(min(seconds, 0.1))
 
 
 async def run_source(queue: Queue, given: Mapping[str, t.Any]) -> None:
-    """What `main` of the plugin does. Raises BadArguments."""
+    """Run the event source for `main` of the plugin. Raises BadArguments."""
     check_rulebook(_version_of_rulebook())
     await Source(queue, notices.arguments_of(given)).run()
 
 
 def check_rulebook(version: str | None) -> None:
-    """None where the source is run by something else."""
+    """Check the version of ansible-rulebook, which is None if another program runs the source."""
     if version is not None and tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < OLDEST_RULEBOOK:
         needed = ".".join(map(str, OLDEST_RULEBOOK))
         raise notices.BadArguments(f"this event source needs ansible-rulebook {needed} or newer, not {version}")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events as the source hears of them, and as the rules are told."""
+"""Events as hosts report them, and as the rules receive them."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from .._common.text import iso_time, seconds_of
 
 
 class Now(t.NamedTuple):
-    """`steady` only ever goes on; `wall` is the time of day, which may be put right."""
+    """The current time: `steady` is monotonic; `wall` is the time of day, which may be corrected."""
 
     wall: float
     steady: float
 
 
-# Addresses of one host by which the order of its notices is known.
+# Addresses of one host for which the newest notice is kept.
 MOST_ADDRESSES = 4
 
 
 @dataclasses.dataclass
 class HeardHost:
-    """One that was heard of."""
+    """A host that has sent notices, or should."""
 
     name: str
     group: str
     heard_at: float
     vm_name: str
-    # What the rules call it, where that is not its name: an endpoint has an address.
+    # The name for the rules, if it differs: an endpoint has an address.
     called: str = ""
     # `sent_at` and `sequence` of the newest notice, and of the newest from each address.
     newest: tuple[float, int] = (0.0, 0)
     newest_from: dict[str, tuple[float, int]] = dataclasses.field(default_factory=dict)
-    # By so much its clock is behind ours, as far as its newest notice tells.
+    # The lag of its clock, by its newest notice.
     behind: float = 0.0
     read_at: float | None = None
-    # What its last good reading holds: id -> whether the event names it.
+    # The events of its last good reading: id -> True if the event names the host.
     events: dict[str, bool] = dataclasses.field(default_factory=dict)
     drained: bool = False
-    # Since when it is drained for no event, or when that was last told; and when the rules are told of it next.
+    # Since when it is drained without an event, or when that was last sent; when last seen; the pause before the next.
     drained_since: float | None = None
     drained_seen: float = 0.0
     drained_pause: float = 0.0
     run_until: float = 0.0
     is_silent: bool = False
-    # The newest notice outside of the window that was told.
+    # The newest notice outside the window that was reported.
     odd_clock: tuple[float, int] | None = None
 
     @property
@@ -58,8 +58,11 @@ class HeardHost:
         return self.called or self.name
 
     def is_newer(self, sent: tuple[float, int], address: str) -> bool:
-        """Whether nothing as new was heard, from the same address if there is some: who has the secret of the fleet
-        can sign for another host, but not send from there, and so not make it look late."""
+        """Return True if nothing as new has arrived, from the same address if it is known.
+
+        With the secret of the fleet a VM can sign for another host, but not send from its address, and so not make its
+        notices look old.
+        """
         return sent > self.newest_from.get(address, self.newest)
 
     def note(self, sent: tuple[float, int], address: str) -> None:
@@ -70,8 +73,8 @@ class HeardHost:
             del self.newest_from[next(iter(self.newest_from))]
 
 
-# ansible-rulebook hands an event on to playbooks as an extra variable, which Ansible takes for a text of the user. So
-# nothing in it that a VM or Azure said may look like a template.
+# ansible-rulebook passes an event to playbooks as an extra variable, which Ansible trusts like a text of the user. So
+# no text of a VM or of Azure in it may look like a template.
 
 PENDING, STARTED, OVER, SILENT, BACK = "pending", "started", "over", "silent", "back"
 NOTHING_HEARD, CLOCK = "nothing heard", "clock"
@@ -93,7 +96,7 @@ def event_for_rules(
     reason: str | None = None,
     drained: bool = False,
 ) -> dict[str, t.Any]:
-    """An event for the rules. `drained`: its hosts are out of service for no event, and a run has to return them."""
+    """Build an event for the rules. `drained`: its hosts are out of service without an event, for a run to return."""
     names = list(hosts)
     left = None if deadline is None else max(0, int(deadline - now))
     return {
@@ -114,10 +117,10 @@ def event_for_rules(
 
 
 def no_template(value: t.Any) -> t.Any:
-    """The same value, in which no text can be a template: signs that begin or end one are set apart by a blank."""
+    """Return a value in which no text can be a template: a blank splits the signs that begin or end one."""
     if isinstance(value, str):
         if not value.isascii():
-            # Half of a sign, which JSON can hold and no program can write.
+            # A lone surrogate, which JSON can hold and no program can write.
             value = value.encode("utf-8", "replace").decode("utf-8")
         text = _SIGN.sub(lambda sign: sign[0] + " ", value)
         return " " + text if text.startswith(_HEADER) else text
@@ -133,32 +136,33 @@ _STATUS = {PENDING: "Scheduled", STARTED: "Started"}
 
 
 class ToCome(t.NamedTuple):
-    """The last word of a host by which an event is still to come."""
+    """The last report of a host by which an event is still to come."""
 
     word: _Known
-    # The latest date that was named.
+    # The latest date in the host's reports.
     until: float
     counts_until: float
 
 
 @dataclasses.dataclass
 class HeardEvent:
-    """One that some host tells of, or told of. `told_by` has the newest word of each that still does.
+    """An event that a host reports, or did. `told_by` has the newest report of each host that still does.
 
-    What Azure has taken back, or begun, it never plans again under the same id. So a host that says so is spoken for by
-    two, one of whom lies, and nobody can tell which: until that is over, who says that it is to come is trusted.
+    Azure never plans an event again under the same id after it was withdrawn or has started. A host that reports so has
+    two senders, one of which is lying, and nothing shows which: until that has ended, reports that the event is to come
+    are trusted.
     """
 
     id: str
     told_by: dict[str, _Known] = dataclasses.field(default_factory=dict)
-    # What was last known of it, for when nobody tells of it any more.
+    # The last report, used when no host reports it any more.
     last: _Known = dataclasses.field(default_factory=dict)
     group: str = ""
     attempt: int = 0
-    # When it is to be looked at for news, and whose word they are; None where there are none.
+    # The time of the next check for news, and the host that reported them; None if there are none.
     due_at: float | None = None
     news_of: str = ""
-    # When it was last told as pending: the reminders count from then.
+    # When it was last sent as pending: reminders count from then.
     told_at: float | None = None
     told_as: dict[str, tuple[t.Any, ...]] = dataclasses.field(default_factory=dict)
     to_come: dict[str, ToCome] = dataclasses.field(default_factory=dict)
@@ -166,7 +170,7 @@ class HeardEvent:
     disputed_until: float = float("-inf")
 
     def hear(self, host: str, word: _Known | None, now: Now, counts_for: float) -> None:
-        """The newest word of a host about it; None for a reading without it."""
+        """Process the newest report of a host; None for a reading without the event."""
         former = self.to_come.get(host)
         if former and former.counts_until <= now.steady:
             del self.to_come[host]
@@ -184,18 +188,18 @@ class HeardEvent:
         self.to_come[host] = ToCome(word, latest, now.steady + counts_for)
 
     def is_held(self, steady: float) -> bool:
-        """Whether words count that were taken back: what is to come is told once in any case."""
+        """Return True if withdrawn reports still count: an event to come is sent once in any case."""
         return not self.attempt or steady < self.disputed_until
 
     def words(self, steady: float) -> dict[str, _Known]:
-        """The word of each host that counts."""
+        """Return the report of each host that counts."""
         if not self.is_held(steady):
             return self.told_by
         held = {host: one.word for host, one in self.to_come.items() if steady < one.counts_until}
         return {**self.told_by, **held}
 
     def has_time(self, now: Now) -> bool:
-        """By the last date that was told: a date that is made up must not end the reminders."""
+        """Return True if the latest reported date is still to come: an invented date must not end the reminders."""
         dates = [_date_of(word) for word in self.words(now.steady).values() if word["status"] != "Started"]
         if self.is_held(now.steady):
             dates += [one.until for one in self.to_come.values() if now.steady < one.counts_until]
@@ -203,20 +207,19 @@ class HeardEvent:
 
 
 def _date_of(word: Mapping[str, t.Any]) -> float:
-    """One without a date, or with one that nobody understands, is still to come."""
+    """Return the date of an event. One without a date, or with an unreadable one, is still to come."""
     moment = seconds_of(word["not_before"])
     return float("inf") if moment is None else moment
 
 
 def states_of(words: Mapping[str, _Known], silent: t.Container[str]) -> set[str]:
-    """What an event is said to be by those that can be heard, or were last. They differ for a moment when it starts, or
-    for as long as one of them lies."""
+    """Return the states in the reports of speaking hosts, or of all. They differ at the start, or by a lie."""
     speaking = [event for host, event in words.items() if host not in silent] or list(words.values())
     return {STARTED if event["status"] == "Started" else PENDING for event in speaking}
 
 
 def deadlines_of(words: Mapping[str, _Known]) -> list[float]:
-    """Of all that tell of it: they agree, unless one of them lies or has an old reading."""
+    """Return the dates of all reports: they agree, unless a host lies or has an old reading."""
     texts = {event["not_before"] for event in words.values() if event["status"] != "Started"}
     return sorted(moment for text in texts if (moment := seconds_of(text)) is not None)
 
@@ -230,7 +233,7 @@ def resources_of(words: Mapping[str, _Known]) -> list[str]:
 
 
 def one_event_of(words: Mapping[str, _Known], state: str, named: t.Container[str]) -> _Known:
-    """One event of all that is told of it. `named`: the hosts that it names, as they say themselves."""
+    """Merge all reports into one event. `named`: the hosts that it names by their own reports."""
     event = azure.merged(azure.Account(host in named, word) for host, word in words.items())
     return {**event, "status": _STATUS[state], "not_before": event["not_before"] if state == PENDING else None}
 
@@ -242,8 +245,7 @@ def named_hosts(
     hosts: Mapping[str, HeardHost],
     by_vm: Mapping[str, t.Collection[str]],
 ) -> tuple[list[HeardHost], list[str]]:
-    """The hosts that an event names, and the VMs that no host speaks for. Who tells of it is asked first, as two
-    groups may have VMs of one name."""
+    """Return the hosts that an event names, those that report it first, and its VMs that have no host."""
     found: dict[str, None] = {}
     unwatched: list[str] = []
     for vm_name in resources:
@@ -259,22 +261,22 @@ def named_hosts(
 
 
 def is_named_by_another(host: HeardHost, words: Mapping[str, _Known]) -> bool:
-    """Or there is no other who could say so: what a host says of itself is no reason to wait."""
+    """Return True if another host reports this one as named, or if there is no other. Its own report does not count."""
     own = azure.canonical_name(host.vm_name)
     others = [word for name, word in words.items() if name != host.name]
     return not others or any(own in map(azure.canonical_name, word["resources"]) for word in others)
 
 
-# One that went down with its event is not missed for so long: it may be rebooting.
+# A host that went down with its event is not missed for this long: it may be rebooting.
 LONGEST_REBOOT = 900.0
-# Nobody tells of a silent host that it was returned. So it is told ever more seldom, and at least so often.
+# No notice reports that a silent host was returned. So its reminders become rarer, up to this interval.
 LONGEST_PAUSE = 3600.0
 
 
 class LeftDrained:
     def __init__(self, remind: float, counts_for: float) -> None:
         self.remind = remind
-        # A host that says for a moment that it is not drained begins no new wait.
+        # A host that reports for a moment that it is not drained starts no new wait.
         self.counts_for = counts_for
 
     def due(
@@ -284,8 +286,11 @@ class LeftDrained:
         is_waited_for: Callable[[list[HeardHost], float], bool],
         now: Now,
     ) -> dict[str, list[HeardHost]]:
-        """By group. `is_reason`: whether an event is known to be still there; `is_waited_for`: whether a run that began
-        after a moment is at work on one of the hosts."""
+        """Return the hosts to return to service, by group.
+
+        `is_reason` returns True for an event that is known to exist; `is_waited_for` returns True if a run that began
+        after a time is at work on one of the hosts.
+        """
         groups: dict[str, list[HeardHost]] = {}
         for host in hosts:
             if host.drained and not _has_reason(host, is_reason, now):
@@ -294,7 +299,7 @@ class LeftDrained:
         return {group: those for group, those in groups.items() if self._is_their_turn(those, is_waited_for, now)}
 
     def _note(self, host: HeardHost, now: Now) -> None:
-        # Who drained it may be about to return it: the first time, too, is after so long.
+        # The run that drained it may be about to return it, so the first event waits for the pause as well.
         if host.drained_since is None or now.steady - host.drained_seen >= self.counts_for:
             host.drained_since, host.drained_pause = now.steady, self.remind
         host.drained_seen = now.steady

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Answers of hosts: what of them is let through."""
+"""Checks of the answers that hosts return."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...module_utils._azure import documents, imds
 from ...module_utils._host import journal
 from ...module_utils._host.ownership import WORDS
 
-# A host may be broken into. What it answers becomes a result of Ansible's only through here, so that it makes no facts,
-# no variables, no hosts and no groups, and decides about nobody's connections. Pure.
+# A host may be compromised. Its answers become results of Ansible only through these checks, so that they can set no
+# facts, variables, hosts, groups or connections. Pure.
 
-# Takes a value and returns it, or raises Unexpected.
+# Takes a value and returns it checked, or raises Unexpected.
 Shape: t.TypeAlias = Callable[[t.Any], t.Any]
 
 LONGEST_TEXT = 8 * 1024 * 1024
@@ -25,23 +25,23 @@ DEEPEST_DATA = 20
 
 
 class Unexpected(ValueError):
-    """The answer is not of the shape that was asked for. The text goes on after a name, as in `.events is no list`."""
+    """Raised for an answer of another shape than expected. The text follows a name, as in `.events is no list`."""
 
 
 def text(value: t.Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise Unexpected(" is no text")
-    # A plain one: what ansible-core 2.19 and newer tie to a text is not for a host to say.
+    # A plain str: a host must not set the tags that ansible-core 2.19 and newer attach to texts.
     return str.__str__(value)
 
 
 def message(value: t.Any) -> str:
-    """A text for a person: on one line, without what a terminal obeys, and cut, as nobody reads more."""
+    """Return a text for a person: shortened, on one line and without control characters for terminals."""
     return str(documents.visible(text(value)[:LONGEST_MESSAGE]))
 
 
 def words(value: t.Any) -> str:
-    """The same, as long as it is."""
+    """Return a text like `message`, at its full length."""
     return str(documents.visible(text(value)))
 
 
@@ -61,7 +61,7 @@ def number(value: t.Any) -> float:
     try:
         is_number = not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)
     except OverflowError:
-        # A whole number of hundreds of digits.
+        # An int of hundreds of digits.
         is_number = False
     if not is_number:
         raise Unexpected(" is no number")
@@ -69,7 +69,7 @@ def number(value: t.Any) -> float:
 
 
 def data(value: t.Any, depth: int = DEEPEST_DATA) -> t.Any:
-    """Anything that JSON can say, not nested without end: only what goes back to the host that said it."""
+    """Return any JSON value that is not nested too deeply. Only for what goes back to the same host."""
     if depth == 0:
         raise Unexpected(" is nested too deeply")
     if isinstance(value, Mapping):
@@ -99,7 +99,7 @@ def one_of(words: Collection[str]) -> Shape:
 
 
 def maybe(shape: Shape) -> Shape:
-    """That, or nothing."""
+    """Accept None as well."""
     return lambda value: None if value is None else shape(value)
 
 
@@ -113,7 +113,7 @@ def list_of(shape: Shape) -> Shape:
 
 
 def keyed(needed: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
-    """A mapping with these keys. Others are dropped; an optional one that is missing stays so."""
+    """Accept a mapping with these keys. Other keys are dropped; optional ones may be missing."""
 
     def check(value: t.Any) -> t.Any:
         if not isinstance(value, Mapping):
@@ -134,7 +134,7 @@ def _inside(place: str, shape: Shape, value: t.Any) -> t.Any:
         raise Unexpected(f"{place}{error}") from None
 
 
-# What a host half says where it could not do what it was asked for.
+# The failure of a host half.
 _FAILURE = keyed(
     {"failed": flag, "msg": message},
     {
@@ -142,9 +142,9 @@ _FAILURE = keyed(
         "kind": maybe(message),
         "status": maybe(whole),
         "health": list_of(mapping),
-        # The host is the fence and does nothing: why, in one word.
+        # Why the host, as the fence, did nothing.
         "refused": one_of(WORDS),
-        # Where a module did not live to answer, Ansible says what it heard instead.
+        # Set by Ansible where a module died before it answered.
         "rc": maybe(whole),
         "module_stdout": message,
         "module_stderr": message,
@@ -153,7 +153,7 @@ _FAILURE = keyed(
 
 
 def checked(answer: t.Any, good: Shape) -> dict[str, t.Any]:
-    """The answer of a host half, key by key: a good one of this shape, or a failure that says so."""
+    """Return the checked answer of a host half: a good one of this shape, or a failure with a message."""
     try:
         if not isinstance(answer, Mapping):
             raise Unexpected(" is no mapping")
@@ -172,10 +172,10 @@ def checked(answer: t.Any, good: Shape) -> dict[str, t.Any]:
 
 _SHORT = maybe(message)
 
-# The host's own time. It goes back to the host that told it, and nowhere else.
+# The host's own time. It is sent back to the same host only.
 CLOCK = keyed({"boot_id": _SHORT, "seconds": maybe(number)})
 
-# What the metadata service said, as it came. Its headers and the host's clock are of no use here.
+# The raw answer of the metadata service. Its headers and the host's clock are not used here.
 _SERVICE_ANSWER = keyed({"status": whole, "body": text})
 _READ = {"endpoint": message, "events": _SERVICE_ANSWER, "instance": maybe(_SERVICE_ANSWER)}
 _RUN_MARK = keyed({"reflexes": flag, "left": flag})
@@ -192,7 +192,7 @@ EXCHANGE = keyed(
     },
 )
 
-# An event as `maintenance_status` has it, out of a journal.
+# An event in a journal, in the format of `maintenance_status`.
 _EVENT = keyed(
     {},
     {
@@ -242,7 +242,7 @@ JOURNAL = keyed(
     {"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message}, {"clock": maybe(CLOCK)}
 )
 
-# A reading of a run. What is wrong with the answer of the service does not hide the journal, nor the other way round.
+# A reading of a run. A bad answer of the service does not hide the journal, nor the other way round.
 HOST_STATE = keyed(
     {
         "reading": lambda value: checked(value, EXCHANGE),
@@ -283,9 +283,9 @@ _ONE_STEP = {
     ),
     "health": list_of(_HEALTH),
 }
-# Of several steps, the last may have failed.
+# Of several steps, only the last one may have failed.
 _RESULT = keyed({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message})
-# A reading that a drain has brought along.
+# A reading in the result of a drain.
 _LOOK = keyed(
     {
         "clock": CLOCK,
@@ -299,7 +299,7 @@ STEP = keyed(
     {**_ONE_STEP, "results": list_of(_RESULT), "journal": maybe(_JOURNAL), "look": maybe(_LOOK)},
 )
 
-# What a Windows host says of one action, see _windows_host.ps1.
+# The result of one action on a Windows host, see _windows_host.ps1.
 _ACTION = keyed(
     {},
     {
@@ -329,7 +329,7 @@ _OWNER = keyed(
     },
     {"seconds_left": whole, "reason": one_of(("dead", "expired"))},
 )
-# What a run is about to do to a host. What a lock host is given has the same shape as what it gives.
+# What a run is about to do to a host. Lock hosts receive and return it in this shape.
 NOTE = keyed(
     {
         "host": message,

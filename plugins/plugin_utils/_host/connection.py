@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands to hosts: one command without a module, time limits, and the end of orphaned workers."""
+"""Commands to hosts without a module, their time limits, and the end of orphaned workers."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ from ...module_utils._azure import documents
 from .._common.store import Store
 from . import answers, windows
 
-# When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
-# ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
-# directory, so each command has a timeout as well.
+# When a VM loses power, freezes or is deleted, its connections stay open, and ssh would wait forever. That is normal
+# here, so ssh sends keepalives. They do not help where a disk hangs, or where a login waits for a dead directory
+# service, so each command has a timeout as well.
 
 KEEP_ASKING = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
-# How long one command may take: one that reads and writes a file or two, and what comes on top of what it waits for.
+# For a command that reads and writes a file or two; added to the time that it waits for something.
 SECONDS_OF_A_COMMAND = 30.0
-# A reading of a run, where maintenance_read_timeout is not set.
+# The default of maintenance_read_timeout.
 SECONDS_OF_A_READING = 30
-# A host that gave no answer in this run before: it must not keep others waiting as long each time.
+# For a host that has not answered before in this run, so that it does not delay the others again.
 SECONDS_AFTER_SILENCE = 10.0
-# Whatever takes the exception for something else gets another.
+# The alarm repeats, as code on the way may mistake the first exception for something else.
 SECONDS_BETWEEN_ALARMS = 2.0
 SECONDS_TO_RECONNECT = 10.0
 SECONDS_TO_FAIL = 5.0
 
 
 class HostSilent(AnsibleConnectionFailure):
-    """A host took a command and gave no answer in time. What it was told to do may have been done, or be done later."""
+    """Raised when a host took a command and did not answer in time. The command may have been run, or may run later."""
 
 
 class _Alarm(BaseException):
-    """No Exception, as those are caught on the way, and some connections try again then."""
+    """Raised by the timer. Not an Exception, as some connection plugins catch those and try again."""
 
 
 def notice_silence(connection: t.Any) -> None:
-    """Have it so for all that this task does; what is not ssh is left alone."""
+    """Turn on keepalives for this task's connection, if it is ssh."""
     if getattr(connection, "transport", "") != "ssh":
         return
     own = connection.get_option("ssh_extra_args") or ""
@@ -70,7 +70,7 @@ def notice_silence(connection: t.Any) -> None:
 
 
 def seconds_of_a_reading(value: t.Any) -> float:
-    """What maintenance_read_timeout says for a host."""
+    """Return maintenance_read_timeout of a host as a number."""
     text = str(SECONDS_OF_A_READING if value in (None, "") else value).strip()
     if isinstance(value, bool) or not text.isdecimal() or int(text) == 0:
         raise AnsibleActionFail(f"maintenance_read_timeout must be a whole number of seconds, 1 or more, not {value!r}")
@@ -78,7 +78,7 @@ def seconds_of_a_reading(value: t.Any) -> float:
 
 
 def seconds_to_connect(action: ActionBase) -> float:
-    """After these a host that is down is known to be unreachable, and must not be taken for one that hangs."""
+    """Return the limit of a connection attempt, longer than Ansible's: a host that is down is not silent."""
     for name in ("connection_timeout", "timeout"):
         with contextlib.suppress(KeyError, AnsibleError):
             found = action._connection.get_option(name)
@@ -88,7 +88,7 @@ def seconds_to_connect(action: ActionBase) -> float:
 
 
 def patience_within(seconds: float) -> int:
-    """How long a command may wait for the service, so that the host can still say that it waited in vain."""
+    """Return the time that a command may wait for the service and still report that it timed out."""
     return max(1, int(seconds * 2 / 3))
 
 
@@ -96,9 +96,9 @@ def patience_within(seconds: float) -> int:
 def answering_within(
     action: ActionBase, task_vars: t.Mapping[str, t.Any], seconds: float, after_silence: float = SECONDS_AFTER_SILENCE
 ) -> Iterator[None]:
-    """What is asked of a task's host in here ends in time, or in HostSilent.
+    """Run commands on a task's host, and raise HostSilent where they do not end in time.
 
-    `after_silence` is the time of a host that has been silent in this run and has not answered since.
+    `after_silence` is the limit for a host that has been silent in this run and has not answered since.
     """
     host = str(action._task.delegate_to or task_vars["inventory_hostname"])
     silent = Store(constants.DEFAULT_LOCAL_TMP, "silent")
@@ -117,26 +117,26 @@ def answering_within(
     except Exception:
         raise
     except BaseException:
-        # Ansible's own time for a task is over.
+        # Ansible's own timeout of the task.
         forget_folder(action)
         raise
     silent.path(host).unlink(missing_ok=True)
 
 
 def forget_folder(action: ActionBase) -> None:
-    """Leave Ansible's temporary folder on the host: it would be removed by a command that has no timeout."""
+    """Leave Ansible's temporary folder on the host, as the command that removes it has no timeout."""
     action._connection._shell.tmpdir = None
 
 
 class Late(Exception):
-    """It did not end in time."""
+    """Raised when a block did not end in time."""
 
 
 @contextlib.contextmanager
 def ending_within(seconds: float) -> Iterator[None]:
-    """Ends what takes longer, also inside of a connection plugin, with all that it has started here.
+    """End the block after some seconds, even inside a connection plugin, with the processes that it started here.
 
-    Ansible's own time for a task comes by the same signal. Where that comes first, nothing is changed about it.
+    Ansible's own timeout of a task uses the same signal. Where that one comes first, it is left alone.
     """
     outer, _interval = signal.getitimer(signal.ITIMER_REAL)
     if threading.current_thread() is not threading.main_thread() or 0 < outer <= seconds:
@@ -156,7 +156,7 @@ def ending_within(seconds: float) -> Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except _Alarm as rung:
-        # It may have rung right before it was to be switched off.
+        # It may have rung right before it was switched off.
         signal.setitimer(signal.ITIMER_REAL, 0)
         if rung is not alarm:
             raise
@@ -168,16 +168,16 @@ def ending_within(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(0.01, outer - (time.monotonic() - begun)))
 
 
-# Of the user's task that this process does, or of the item of it that it is at.
+# For the user's task that this process runs, or its current loop item.
 _deadline = 0.0
 _watched_process = 0
 
 
 def task_timeout(seconds: int) -> int:
-    """Return these seconds, the timeout of a user's task, and end its commands if any are left soon after them.
+    """Return the timeout of a user's task, and end leftover commands soon after it.
 
-    Ansible's own timeout ends what a task does, but not the command by which it then removes its temporary folder on
-    the host. To be resolved by the process that does the task.
+    Ansible's own timeout ends the task, but not the command that then removes its temporary folder on the host. To be
+    called by the process that runs the task.
     """
     global _deadline, _watched_process
     _deadline = time.monotonic() + seconds + SECONDS_TO_FAIL
@@ -195,7 +195,7 @@ def _end_what_is_left() -> None:
 
 
 def end_descendants(process: int) -> None:
-    """End all commands that a process has started, with what they have started."""
+    """Kill all descendants of a process."""
     pairs = _processes()
     ended = {process}
     while more := {pid for pid, parent in pairs if parent in ended} - ended:
@@ -206,7 +206,7 @@ def end_descendants(process: int) -> None:
 
 
 def _processes() -> list[tuple[int, ...]]:
-    """Each with its parent. Not every machine has ps, nor /proc."""
+    """Return all processes, each with its parent. Some machines have no ps, others no /proc."""
     lines = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -218,7 +218,7 @@ def _processes() -> list[tuple[int, ...]]:
 
 
 def _end_processes(traceback: types.TracebackType | None) -> None:
-    """An ssh that nobody listens to any more would stay for as long as its host is silent."""
+    """Kill the processes in the frames of a traceback: an ssh would stay for as long as its host is silent."""
     while traceback:
         for value in list(traceback.tb_frame.f_locals.values()):
             if isinstance(value, subprocess.Popen):
@@ -227,15 +227,14 @@ def _end_processes(traceback: types.TracebackType | None) -> None:
         traceback = traceback.tb_next
 
 
-# Ansible's workers outlive a run that is killed with SIGKILL. One that went on would hold a host for a run that has
-# ended.
+# Ansible's workers outlive a run that is killed with SIGKILL. One that continued would hold a host for a dead run.
 
 SECONDS_BETWEEN_LOOKS = 2.0
 
 
 @contextlib.contextmanager
 def ending_with_the_run() -> Iterator[None]:
-    """While this lasts, this process ends soon after the one that has started it. Only for a process of Ansible's."""
+    """Terminate this process soon after its parent has died. Only for worker processes of Ansible."""
     run = multiprocessing.parent_process()
     if run is None:
         yield
@@ -253,26 +252,26 @@ def ending_with_the_run() -> Iterator[None]:
 def _watch(run: int | None, over: threading.Event) -> None:
     while not over.wait(SECONDS_BETWEEN_LOOKS):
         if os.getppid() != run:
-            # Not by an exception: the other thread waits for the host, and would not hear it.
+            # Not by an exception: the main thread waits for the host and would not notice it.
             os._exit(1)
 
 
-# A module costs the controller and the host some 150 ms of work each; one command costs a fifth. Where the command
+# A module costs the controller and the host some 150 ms of work each, one command a fifth of that. Where the command
 # can't work, the module does the same. On a Windows host neither works: see windows.py.
 
-# The answer stands between marks, as a login shell may say something of its own.
+# Marks around the answer, as a login shell may print something as well.
 MARK = "--maintenance.azure--"
-# Said before anything is done: without it, nothing has been.
+# Printed before anything is done: without it, nothing was.
 BEGUN = "--maintenance.azure begins--"
-# A single argument of a command can be 128 KiB long.
+# The kernel's limit for one argument is 128 KiB.
 LONGEST_ARGUMENT = 100_000
-# What one host may answer. Thousands of records of a load balancer fit, and nothing that keeps the others waiting.
+# The limits of one host's answer: enough for thousands of records of a load balancer, too little to delay other hosts.
 LARGEST_ANSWER = 8 * 1024 * 1024
 MOST_PARTS, MOST_VALUES = 200_000, 500_000
-# Arguments of a step may be nested themselves.
+# Arguments of a step may be nested as well.
 DEEPEST_ANSWER = 2 * answers.DEEPEST_DATA
 OUR_PACKAGE = "ansible_collections.maintenance.azure.plugins.module_utils"
-# The modules are made in the order in which they need each other; the last one has the function that is called.
+# Modules are created in the order of their imports; the last one has the function to call.
 MODULE = "maintenance.azure._host_command"
 LOADER = f"""
 import binascii, json, sys, zlib
@@ -296,10 +295,9 @@ ANY_PYTHON = '"$(command -v python3 || command -v /usr/libexec/platform-python |
 class HostHalf:
     """A file of module_utils with a function `carried_out(request, check_mode)`, a command of `_host_command`.
 
-    The result is a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
-    what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
-    command, which other users of the host can see. `more` are full names of modules that are sent along without being
-    imported.
+    The result is a dict, with `failed` and `msg` if it did not work. Only what `shape` names passes, whichever way was
+    used. A `private` request may hold secrets, so it does not become part of a command line, which other users of the
+    host can see. `more` are full names of modules that are sent along without being imported.
     """
 
     def __init__(
@@ -316,14 +314,14 @@ class HostHalf:
             self._learn(name)
 
     def _learn(self, name: str) -> None:
-        """Remember the source of a module of ours as hosts get it, and of all that it imports of ours."""
+        """Load the source of a module as it is sent to hosts, and those of all modules of ours that it imports."""
         self.sources[name], self.imports[name] = _as_sent(name)
         for needed in self.imports[name]:
             if needed not in self.sources:
                 self._learn(needed)
 
     def parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
-        """Names and sources in the order in which they are needed; those that are not used are empty."""
+        """Return names and sources in the order of the imports; unused ones are empty."""
         packages = self.code.split(".")[:-1]
         found = {".".join(packages[: depth + 1]): "" for depth in range(len(packages))}
 
@@ -355,10 +353,10 @@ class HostHalf:
     ) -> dict[str, t.Any]:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
-        `first` is a way that goes before ours. `for_module` is what only the module needs in its request. `unused` are
-        full names of modules that this request does not get to: what is not sent is not compiled. `ends_with_the_run`:
-        the host is kept for this run while this lasts, so it must not outlive it. `seconds` is the time in which all of
-        it ends, and `after_silence` that of a host which has been silent before.
+        `first` is a way to try before the others. `for_module` is added to the request of the module only. `unused` are
+        full names of modules that this request does not need: they are neither sent nor compiled. With
+        `ends_with_the_run` this process terminates when the run has died, as the host is held for that run. `seconds`
+        is the limit for all of it, `after_silence` that of a host which has been silent before.
         """
         watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
         with watched, answering_within(action, task_vars, seconds, after_silence):
@@ -387,7 +385,7 @@ class HostHalf:
                 module_args={"name": self.name, "request": {**request, **for_module}},
                 task_vars=task_vars,
             )
-            # Or Ansible removes it when the task is over, and waits for that as long as it takes.
+            # Ansible would remove it after the task, without a timeout.
             action._remove_tmp_path(action._connection._shell.tmpdir)
             if answer.get("rc") in NOT_RUN and not answer.get("_ansible_parsed", True):
                 return _without_python(str(action._task.delegate_to or task_vars["inventory_hostname"]), answer)
@@ -396,13 +394,13 @@ class HostHalf:
     def _quickly(
         self, action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any], unused: Collection[str]
     ) -> t.Any:
-        """What the host code returned, or None where this way does not work and nothing was done."""
+        """Return the result of the host code, or None where this way does not work and nothing was done."""
         python = _python(action, task_vars)
         if python is None or (self.private and not _reads_input(action)):
             return None
         given = [request, bool(action._task.check_mode)]
         payload = json.dumps([self.parts(unused), None if self.private else given]).encode()
-        # For each host anew, so it should not take long; what is gained by more is little.
+        # Compressed again for each host, so fast; more compression gains little.
         argument = base64.b64encode(zlib.compress(payload, zlib.Z_BEST_SPEED)).decode()
         if len(argument) > LONGEST_ARGUMENT:
             return None
@@ -415,14 +413,14 @@ class HostHalf:
         found = re.search(f"{MARK}(.*){MARK}", result["stdout"], re.DOTALL)
         if found:
             try:
-                # A service's documents are texts in it, whose parts count as well.
+                # Documents of the service are texts in it, whose parts count as well.
                 answer = documents.json_of(found.group(1), LARGEST_ANSWER, MOST_PARTS, MOST_VALUES, DEEPEST_ANSWER)
                 # None would mean that nothing was done.
                 return [] if answer is None else answer
             except ValueError as error:
                 return {"failed": True, "msg": f"The host's answer can't be understood: {str(error)[:200]}"}
         if BEGUN not in result["stdout"]:
-            # No Python, no shell as we know it: the module may find a way.
+            # No Python or no POSIX shell: the module may find a way.
             return None
         said = result["stderr"].strip()[-300:] or result["rc"]
         return {"failed": True, "msg": f"The host's answer was cut off: {said}"}
@@ -430,12 +428,12 @@ class HostHalf:
 
 @functools.cache
 def _as_sent(name: str) -> tuple[str, list[str]]:
-    """The source of a module as hosts get it, and the modules of ours that it imports, each after its package.
+    """Return the source of a module as it is sent to hosts, and its imports of ours, each after its package.
 
     Comments and docstrings are left out. Imports become absolute, as nothing on the host is in a package.
     """
     module = sys.modules[name]
-    # Packages hold modules and a docstring, which hosts do not need.
+    # Packages hold only modules and a docstring, which hosts do not need.
     if hasattr(module, "__path__"):
         return "", []
     source = inspect.getsource(module)
@@ -470,7 +468,7 @@ def _as_sent(name: str) -> tuple[str, list[str]]:
 
 
 def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:
-    """The command that starts Python on the host, or None where only Ansible itself can find out."""
+    """Return the command that starts Python on the host, or None where only Ansible can find it."""
     if action._task.async_val or action._connection._shell.SHELL_FAMILY != "sh":
         return None
     if action._task.delegate_to:
@@ -481,7 +479,7 @@ def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:
     return None if "{{" in interpreter else shlex.quote(interpreter)
 
 
-# The shell did not find what it was to run, or may not run it.
+# Exit codes of a shell for a command that was not found, or may not be run.
 NOT_RUN = (126, 127)
 
 
@@ -496,6 +494,6 @@ def _without_python(host: str, answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _reads_input(action: ActionBase) -> bool:
-    """Whether the host code can be given something to read: what Ansible asks before it pipes a module to a host."""
+    """Return True if the host code can read from stdin: the same conditions as for Ansible's pipelining."""
     become = action._connection.become
     return bool(action._connection.has_pipelining) and (become is None or become.name != "su")

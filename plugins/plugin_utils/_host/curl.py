@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metadata service by curl, for the plain modules: hosts without Python can be read and approved."""
+"""The metadata service by curl, so that the plain modules can read and approve on hosts without Python."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from ...module_utils._azure import imds as _imds
 from ...module_utils._host import exchange as _exchange
 from . import connection
 
-# curl only passes on what came; retries and the rest of the conversation are in imds.py, which here runs on the
-# controller.
+# curl only passes bytes on; retries and the rest of the protocol are in imds.py, which here runs on the controller.
 
-# Said before anything is asked of the service: without it, nothing has been.
+# Printed before any request: without it, nothing was sent.
 BEGUN = "--maintenance.azure begins--"
-# Ends an answer; then come curl's exit code and the time on the host.
+# Ends an answer, and is followed by curl's exit code and the time on the host.
 MARK = "--maintenance.azure--"
-# Ends what curl wrote; in between is when the connection was made.
+# Ends the output of curl, and is followed by the time at which it connected.
 CONNECTED = "--connected at--"
-# Nothing larger is read. An answer that is cut has no end.
+# Nothing beyond is read. An answer that was cut has no end.
 LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
-# curl does not know an option, or can't be run: nothing was sent.
+# curl does not support an option, or can't be run: nothing was sent.
 UNUSABLE = (2, 126, 127)
 
-# For each request; `--next` forgets those of the one before.
+# For each request, as `--next` resets the options.
 OPTIONS = (
     "-gsSi --proto =http --noproxy '*' -H 'Metadata: true' -H 'Accept: application/json' -H 'Expect:'"
     f" -w '{CONNECTED}%{{time_connect}};'"
 )
-# The answer comes as numbers, so that no shell, terminal or encoding on the way can change it. `-q` comes first: no
-# settings of the user. Of several requests, the first that fails is the last, so that the exit code is known to be its.
+# The answer is encoded as numbers, so that no shell, terminal or encoding can change it. `-q` comes first, to ignore
+# the user's settings. Of several requests, the first that fails is the last, so the exit code belongs to it.
 PROGRAM = f"""command -v curl >/dev/null && command -v od >/dev/null || exit 127
 echo '{BEGUN}'
 exec 4>&1
@@ -45,8 +44,8 @@ r=$({{ {{ curl -q --fail-early "$@" 2>&1; echo "$?" >&3; }} | od -An -v -tx1 -N 
 echo "{MARK} $r $(date +%s)"
 }}
 """
-# Who this VM is, is asked along with the events, as the way to the host is the longest part. Where that takes longer
-# it is asked for again by itself, under the deadline of the task.
+# The VM's identity is requested together with the events, as the connection to the host takes longest. If the answer
+# takes longer than this, it is requested again alone, within the timeout of the task.
 SECONDS_TO_ASK_ALONG = 5
 LEASES = f"""echo '{BEGUN}'
 for f in {" ".join("/" + pattern for pattern in _imds.LEASE_FILES)}; do
@@ -60,11 +59,11 @@ _COMPLAINT = re.compile(rb"curl: \(\d+\) ([^\r\n]*)")
 
 
 class Unusable(Exception):
-    """There is no curl on this host, or no shell as we know it. Nothing was asked."""
+    """Raised where a host has no curl or no POSIX shell. Nothing was sent."""
 
 
 class Told(t.NamedTuple):
-    """What one curl wrote, its exit code, and when."""
+    """The output of one curl, its exit code, and its time."""
 
     output: bytes
     exit_code: int
@@ -72,14 +71,14 @@ class Told(t.NamedTuple):
 
 
 def run_by_curl(action: ActionBase, request: dict[str, t.Any]) -> dict[str, t.Any] | None:
-    """Return what the host code would, or None where this way does not work and nothing was asked."""
+    """Return the result of the host code, or None where this way does not work and nothing was sent."""
     if action._task.async_val or action._connection._shell.SHELL_FAMILY != "sh":
         return None
     if (request.get("approval") or {}).get("marking"):
-        # A journal is written along with it, for which a shell is no good.
+        # It also writes a journal, which a shell is not suited for.
         return None
     host = CurlHost(action)
-    # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
+    # Finding a version may use up the VM's requests of a second, so nothing is added to it.
     looks_for_version = request["api_version"] == _imds.AUTO
     with_instance = request["with_instance"] and not request.get("approval") and not looks_for_version
     try:
@@ -96,7 +95,7 @@ def run_by_curl(action: ActionBase, request: dict[str, t.Any]) -> dict[str, t.An
 
 
 class CurlHost:
-    """Runs programs of the shell on the host of a task."""
+    """A host of a task, which runs shell programs."""
 
     def __init__(self, action: ActionBase) -> None:
         self.action = action
@@ -109,7 +108,7 @@ class CurlHost:
         said, begun, output = result["stdout"].partition(BEGUN)
         if not begun:
             raise Unusable(said)
-        # Numbers, exit code and time of the first answer, then of the next; last what comes after them all.
+        # Numbers, exit code and time of the first answer, then of the next; last the rest of the output.
         parts = _END.split(output)
         found = [Told(_bytes(parts[n]), int(parts[n + 1]), int(parts[n + 2])) for n in range(0, len(parts) - 1, 3)]
         self.now = found[-1].at if found else self.now
@@ -120,12 +119,12 @@ def _bytes(numbers: str) -> bytes:
     try:
         return bytes.fromhex("".join(numbers.split()))
     except ValueError:
-        # Something else got in between, so it is not known what curl wrote.
+        # Other output got in between, so what curl wrote is unknown.
         return b""
 
 
 class CurlTransport:
-    """What imds.py calls a transport."""
+    """A transport of imds.py."""
 
     def __init__(self, host: CurlHost, endpoint: str, with_instance: bool) -> None:
         self.host = host
@@ -147,7 +146,7 @@ class CurlTransport:
         ask = f"ask {self._request(target, connect_seconds, seconds)}"
         along, self.ask_along = self.ask_along, None
         if method == "POST":
-            # Ids of events are in it, which never become a word of a shell.
+            # It holds ids of events, which must not become words of a shell.
             numbers = "".join(f"\\0{byte:03o}" for byte in (body or "").encode())
             ask = f"printf '%b' '{numbers}' | {ask} -H 'Content-Type: application/json' --data-binary @-"
         elif along and along != target:
@@ -168,7 +167,7 @@ class CurlTransport:
 
 
 def answers_of(told: Told) -> list[_http.Answer | Exception]:
-    """The answers of the service, in order; the last may be the exception that says why there is none."""
+    """Return the answers of the service in order; the last may be the exception that explains a missing one."""
     if told.exit_code in UNUSABLE:
         raise Unusable(str(told.exit_code))
     ends = list(_CONNECTED.finditer(told.output))
@@ -176,7 +175,7 @@ def answers_of(told: Told) -> list[_http.Answer | Exception]:
     parts = [told.output[start : end.start()] for start, end in zip(starts, ends, strict=False)]
     failed: list[_http.Answer | Exception] = []
     if told.exit_code or not parts:
-        # The one that failed has an end as well, unless it was cut off.
+        # The failed one has an end as well, unless it was cut off.
         parts = parts[:-1]
         failed = [_failure(told, ends[-1].group(1) if ends else b"?")]
     return [*(_answer(part, told.at) for part in parts), *failed]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `_read`: a host's events, journal and clock in one task, and the records on another machine."""
+"""The action `_read`: events, journal and clock of a host in one task, and records on another machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReadAction(ansible.DoesOneOf, service.ServiceAction):
     def do_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         own = ansible.OwnVariables(self, task_vars)
         other = self._task.args.get("of")
-        # What another host has set, its variables tell as they are.
+        # The settings of another host are in its variables.
         found = _settings_of(task_vars["hostvars"][other]) if other else own.settings({**SETTINGS, **MARKED_BESIDE})
         status_file = str(found.pop("status_file", None) or run_mark.STATUS_FILE)
         for option, value in found.items():
@@ -51,16 +51,16 @@ class ReadAction(ansible.DoesOneOf, service.ServiceAction):
         if reads:
             run = own.run()
             if not own.listed(reads) or own.host in run["taken_away"]:
-                # A task that is skipped would put its result in the place of the reading.
+                # A skipped task would register its result in place of the reading.
                 return t.cast("dict[str, t.Any]", own.registered("maintenance_status") or {"changed": False})
             if run["has_read"]:
-                # Who the VM is, it has said before in this run. What an inventory or a fact cache says does not count.
+                # The VM's identity was read before in this run. Values of an inventory or a fact cache do not count.
                 options["this_host"] = (own.registered("maintenance_status") or {}).get("this_host")
             if not self._task.check_mode:
-                # Where a watcher has reflexes, a run that looks comes first from here on.
+                # From here on, a run that reads comes before the reflexes of a watcher.
                 mark = {"path": run_mark.path_beside(status_file), "run_id": run["run_id"]}
         self.seconds = connection.seconds_of_a_reading(own.setting("maintenance_read_timeout"))
-        # One time for all of it: others wait for this host.
+        # One limit for all of it, as others wait for this host.
         with connection.answering_within(self, task_vars, self.seconds):
             return self._read(options, task_vars, mark)
 
@@ -100,6 +100,6 @@ def _settings_of(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _known(options: dict[str, t.Any]) -> dict[str, t.Any] | None:
-    """Who the VM is, as it has told before, if that says its name."""
+    """Return the VM's identity from an earlier reading, if it has a name."""
     known = ansible.plain(options["this_host"]) or {}
     return known if known.get("vm_name") else None

@@ -25,22 +25,22 @@ from . import answers as _answers
 from . import connection
 
 READING = "maintenance_status"
-# Registered by the roles drain and restore: in a run, their results bring a reading along.
+# Registered by the roles drain and restore: in a run, their results include a reading.
 DRAIN, RETURN = "drain_result", "restore_result"
-# What has to be known of a host for it.
+# The variables of a host that `last_reading` needs.
 LAST_READING = (READING, DRAIN, RETURN)
 
 
 def brought_along(result: t.Any) -> Mapping[str, t.Any] | None:
-    """The reading in the result of a drain or of a return, if there is one."""
+    """Return the reading in the result of a drain or of a return to service, if it has one."""
     found = result.get("reading") if isinstance(result, Mapping) else None
     return found if isinstance(found, Mapping) else None
 
 
 def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
-    """The newest reading, by the controller's clock. One that failed has no time: it came after the others.
+    """Return the newest reading, by the controller's clock. One that failed has no time: it came after the others.
 
-    For no host is drained or returned to service that was not read before, in this run.
+    No host is drained or returned to service before it was read in this run.
     """
     newest = variables.get(READING)
     heard_at = newest.get("heard_at") if isinstance(newest, Mapping) else None
@@ -52,29 +52,26 @@ def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
 
 
 # Every VM of a delivery group shows the events of all: with a thousand VMs, a thousand readings of a thousand events.
-# So a reading of a run holds the events that name its own VM, and says in which document the others are.
+# So a reading of a run holds the events that name its own VM, and the digest of the document with the others.
 
 Document = dict[str, t.Any]
-# In a reading: there are more events, in the document of this digest.
+# The key in a reading for the digest of the document with the other events.
 OTHERS_IN = "other_events_in"
 
 
 class Documents:
-    """The documents that hosts of this run have shown."""
+    """The documents that hosts of this run have returned."""
 
     def __init__(self, run_folder: str | Path) -> None:
         self.store = Store(run_folder, "documents")
         self._read: dict[str, Document | None] = {}
 
     def once(self, body: str) -> tuple[str, Document]:
-        """The digest of a document, and what it says; understood only if no host of this run has shown it before.
-
-        Raises BadReading.
-        """
+        """Return the digest of a document and its content, parsed once in a run. Raises BadReading."""
         try:
             digest = str(imds.document_digest(body))
         except ValueError:
-            # Says what is wrong with it.
+            # Raises an error that names the fault.
             azure.parse_document(body)
             raise
         document = self.known(digest)
@@ -86,15 +83,15 @@ class Documents:
         return digest, document
 
     def known(self, digest: str) -> Document | None:
-        """The document with that digest, if a host of this run has shown it before."""
+        """Return the document with that digest, if a host of this run has returned it before."""
         if digest not in self._read:
             self._read[digest] = self.store.read(digest)
         return self._read[digest]
 
     def whole(self, status: t.Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
-        """A reading with the events of its whole document. Those of others are the same objects for all its hosts.
+        """Return a reading with the events of its whole document. Those of others are shared by all its hosts.
 
-        Without the document nothing is known, least of all that there are no other events: it is no reading then.
+        Without the document the other events are unknown, which is not the same as none: the result is then no reading.
         """
         digest = status.get(OTHERS_IN)
         if not isinstance(digest, str) or not isinstance(status.get("events"), list):
@@ -117,13 +114,13 @@ class Documents:
 
 
 def own_events(document: Document, vm_name: str) -> Document:
-    """The document as if it held only what names this VM."""
+    """Return the document with only the events that name this VM."""
     positions = document["named"].get(azure.canonical_name(vm_name), ())
     return {**document, "events": [document["events"][position] for position in positions]}
 
 
 def _named(events: list[dict[str, t.Any]]) -> dict[str, list[int]]:
-    """VM -> the places of the events that name it."""
+    """Return the positions of the events that name a VM, by VM."""
     found: dict[str, list[int]] = {}
     for position, event in enumerate(events):
         for name in dict.fromkeys(azure.canonical_name(resource) for resource in event["resources"]):
@@ -132,9 +129,9 @@ def _named(events: list[dict[str, t.Any]]) -> dict[str, list[int]]:
 
 
 def status_told(answers: dict[str, t.Any], vm_name: str | None, documents: Documents | None = None) -> dict[str, t.Any]:
-    """`maintenance_status`, and the endpoint that it came from. Fails where something else has answered.
+    """Return `maintenance_status` with its endpoint. Fails if something else than the service has answered.
 
-    With `documents`, it holds the events that name this VM, and says where those of others are.
+    With `documents`, it holds only the events that name this VM, and the digest of the document with the others.
     """
     try:
         identity = azure.parse_identity(answers["instance"]["body"]) if answers["instance"] else None
@@ -160,7 +157,7 @@ def status_told(answers: dict[str, t.Any], vm_name: str | None, documents: Docum
 def status_told_in_a_run(
     answers: dict[str, t.Any], known: dict[str, t.Any] | None, vm_name: str | None, documents: Documents
 ) -> dict[str, t.Any]:
-    """The same, with the digest of the document. `known`: who the VM is, as it has told before in this run."""
+    """Return a status with the digest of its document. `known` is the VM's identity, read before in this run."""
     status = status_told(answers, str(known["vm_name"]) if known else vm_name, documents)
     if known:
         status["this_host"] = known
@@ -169,7 +166,7 @@ def status_told_in_a_run(
 
 
 def endpoint_of(told: str, asked: str) -> str:
-    """The endpoint that answered: the one that was asked, or one that the host found for itself."""
+    """Return the endpoint that answered: the configured one, or one that the host discovered."""
     if asked != "auto":
         return asked
     try:
@@ -181,7 +178,7 @@ def endpoint_of(told: str, asked: str) -> str:
 def reading_along(
     look: dict[str, t.Any] | None, asked: t.Mapping[str, t.Any], this_host: dict[str, t.Any] | None, kept_in: str
 ) -> dict[str, t.Any] | None:
-    """As the action _read would have it; None where the host is to be asked by itself."""
+    """Return a reading like that of the action _read, or None where the host has to be read separately."""
     if not look or not this_host or not this_host.get("vm_name"):
         return None
     answers = {**look["answers"], "heard_at": time.time()}
@@ -201,40 +198,40 @@ def reading_along(
 
 
 class ApiVersions:
-    """The versions that the service of a host has answered, where the user has left them to us."""
+    """The API versions that the service of a host has answered, where the user has set none."""
 
     def __init__(self, run_folder: str | Path, host: str) -> None:
         self.store = Store(run_folder, "api-versions")
         self.host = host
 
     def wanted(self, options: dict[str, t.Any]) -> str:
-        """The version to ask for: that of the options, or what was found; `auto` before anything was."""
+        """Return the version to request: that of the options, or the one found; `auto` before one was."""
         if options["api_version"] != imds.AUTO:
             return str(options["api_version"])
         found = self.store.read(self.host, options["endpoint"])
         return found if found in imds.API_VERSIONS else imds.AUTO
 
     def learn(self, options: dict[str, t.Any], answers: dict[str, t.Any]) -> None:
-        """Keep the version that was answered."""
+        """Store the version that was answered."""
         version = answers.get("api_version")
         if options["api_version"] != imds.AUTO or version is None:
             return
-        # An endpoint that was found too is asked by its own name from now on.
+        # A discovered endpoint is used by its own address from now on.
         for endpoint in (options["endpoint"], str(answers["endpoint"])):
             self.store.write(version, self.host, endpoint)
 
 
-# What a step was given may be secret.
+# Arguments of a step may be secret.
 JOURNAL = connection.HostHalf("journal", _journal_command, _answers.JOURNAL, private=True)
 
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The result of drain_journal for its options."""
+    """Return the result of drain_journal for its options."""
     return JOURNAL.run(action, request, task_vars)
 
 
 def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str, t.Any] | None:
-    """The fence of a task, with what the host needs to ask whether the events are still there."""
+    """Return the fence of a task, with the options by which the host checks that the events still exist."""
     if not options["fence"]:
         return None
     endpoint = options["endpoint"]
@@ -248,7 +245,7 @@ def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str
 
 
 def names_of_inventory(hostvars: t.Any, folder: str | None = None) -> InventoryNames:
-    """`folder`: a private one of this Ansible process, so that of many hosts with one task only the first looks."""
+    """Return the VMs of all hosts, cached in `folder`, a private one of this Ansible process."""
     hosts = [str(host) for host in hostvars]
     store = Store(folder, "inventory") if folder else None
     kept = store.read("vms") if store else None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metadata service of a host, asked from the controller."""
+"""The metadata service of a host, used from the controller."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .connection import HostHalf
 
 @dataclasses.dataclass(frozen=True)
 class DocumentReading:
-    """One good reading: what it means, and the document itself, by which a later one is recognised as the same.
+    """One good reading: its meaning, and the document itself, to recognise a later one as the same.
 
-    Of a reading of an earlier task there is the digest alone.
+    A reading of an earlier task has only the digest.
     """
 
     status: dict[str, t.Any]
@@ -43,9 +43,10 @@ class DocumentReading:
 
 @dataclasses.dataclass(frozen=True)
 class Sent:
-    """What came of sending an approval: the reading right before it, and whether the service took it.
+    """The result of an approval: the reading right before it, and whether the service accepted it.
 
-    Neither sent nor a problem: the document was another one than the approval was decided on, so nothing was sent.
+    Neither sent nor a problem: the document differed from the one that the approval was decided on, so nothing was
+    sent.
     """
 
     reading: DocumentReading
@@ -55,15 +56,15 @@ class Sent:
 
 
 class Unreachable(Exception):
-    """The host could not be reached, or contact was lost on the way: what was sent may have arrived."""
+    """Raised when a host could not be reached, or the connection was lost: what was sent may have arrived."""
 
 
 class Silent(Unreachable):
-    """The host took a command and never answered: it hangs, which is not what a VM does that boots."""
+    """Raised when a host took a command and never answered: it hangs, which a booting VM does not."""
 
 
 class Unanswered(Exception):
-    """The host was reached, but the service gave no good answer. `result` is what its host half said instead."""
+    """Raised when a host was reached without a good answer of the service. `result` is that of its host half."""
 
     def __init__(self, message: str, result: Mapping[str, t.Any] | None = None) -> None:
         super().__init__(message)
@@ -71,7 +72,7 @@ class Unanswered(Exception):
 
 
 class RefusedByHost(Exception):
-    """The host was reached, is the fence, and did nothing. `word` says why."""
+    """Raised when a host, as the fence, refused and did nothing. `word` is the reason."""
 
     def __init__(self, word: str, message: str) -> None:
         super().__init__(message)
@@ -87,7 +88,7 @@ class Service(t.Protocol):
 
 
 def whose_action(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
-    """Which run, whose, and from where. In AWX it is the one who has launched the job."""
+    """Return the run, its user and its controller for the audit file. In AWX the user is the launcher of the job."""
     return {
         "file": str(own.setting("watch_audit_file") or DEFAULT_FILE),
         "run_id": run_id,
@@ -102,13 +103,13 @@ def _document_read_last(own: OwnVariables) -> int | str | None:
     status = own.registered("maintenance_status")
     incarnation = status.get("document_incarnation") if isinstance(status, Mapping) else None
     if isinstance(incarnation, str):
-        # A plain one.
+        # A plain str, without Ansible's tags.
         return str.__str__(incarnation)
     return int(incarnation) if isinstance(incarnation, int) else None
 
 
 def path_of_mark(own: OwnVariables) -> str:
-    """Where a run says on the host that it is there, if there is a watcher."""
+    """Return the path of the mark by which a watcher on the host notices a run."""
     return str(run_mark.path_beside(str(own.setting("watch_status_file") or run_mark.STATUS_FILE)))
 
 
@@ -120,7 +121,7 @@ NAME_NOT_TOLD = (
 
 
 class HostFailed(Exception):
-    """The host half did not answer, or not as it should. `result` says why."""
+    """Raised when the host half gave no answer or a bad one. `result` has the reason."""
 
     def __init__(self, result: dict[str, t.Any]) -> None:
         super().__init__(result.get("msg", ""))
@@ -128,10 +129,11 @@ class HostFailed(Exception):
 
 
 class ServiceAction(ActionBase):
-    """Base of the actions that talk to the metadata service of a host.
+    """Base of the actions that use the metadata service of a host.
 
-    `seconds` is how long one command may take in all, in a run. Else it waits for the service as long as was asked for.
-    `after_silence` is that time for a host that has been silent before. `by_curl`: a host without Python will do.
+    `seconds` is the limit of one command in a run. Without it, a command waits for the service as long as its timeout
+    allows. `after_silence` is the limit for a host that has been silent before. With `by_curl`, the host needs no
+    Python.
     """
 
     seconds: float | None = None
@@ -161,13 +163,13 @@ class ServiceAction(ActionBase):
             raise AnsibleActionFail("event_ids holds an empty id")
 
     def ask_host(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
-        """Run the host half and return the service's answers as they came."""
+        """Run the host half and return the unparsed answers of the service."""
         return self._heard(self._asked(EXCHANGE, options, task_vars, more), options, task_vars)
 
     def look_at_host(
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any
     ) -> tuple[dict[str, t.Any], t.Callable[[], dict[str, t.Any]]]:
-        """Ask the service and read the journal by one command. Returns the other looks, and a call for the answers."""
+        """Read the service and the journal by one command. Returns all results, and a function for the answers."""
         found = self._asked(HOST_STATE, options, task_vars, {"journal": options["journal"], **more})
         reading = found if found.get("failed") else found["reading"]
         return found, lambda: self._heard(reading, options, task_vars)
@@ -201,7 +203,7 @@ class ServiceAction(ActionBase):
         if result.get("failed"):
             raise HostFailed(result)
         answers: dict[str, t.Any] = result["answers"]
-        # When something was heard, the controller says: a host whose clock is ahead would have the last word.
+        # The controller's clock counts: the readings of a host whose clock is ahead would always be the newest.
         answers["heard_at"] = time.time()
         answers["endpoint"] = readings.endpoint_of(answers["endpoint"], options["endpoint"])
         self.api_versions(task_vars).learn(options, answers)
@@ -212,7 +214,7 @@ class ServiceAction(ActionBase):
         return readings.ApiVersions(constants.DEFAULT_LOCAL_TMP, host)
 
     def version_warnings(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> list[str]:
-        """Event types that nobody sees here, where the user has left the version to us."""
+        """Return a warning about event types that are not visible here, if the user has set no version."""
         if options["api_version"] != imds.AUTO:
             return []
         warning = azure.warning_about_version(self.api_versions(task_vars).wanted(options))
@@ -220,18 +222,18 @@ class ServiceAction(ActionBase):
 
 
 class HostService:
-    """What service.py calls a Service, for the host of a task."""
+    """The Service of a task's host."""
 
     def __init__(self, action: ServiceAction, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
         self.action = action
         self.options = options
         self.task_vars = task_vars
         self.this_host: dict[str, t.Any] | None = None
-        # In a run: what is written into the journal, in one go with an approval, and what the host compares before.
+        # In a run: written into the journal together with an approval, and compared by the host before.
         self.marking: dict[str, t.Any] | None = None
 
     def earlier_reading(self, status: t.Any) -> DocumentReading | None:
-        """What an earlier task of this run has read, if it is whole."""
+        """Return the reading of an earlier task of this run, if it is complete."""
         try:
             whole = readings.Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
             self.this_host = dict(whole["this_host"])
@@ -244,11 +246,11 @@ class HostService:
 
     def read(self, seconds: float | None = None) -> DocumentReading:
         timeout = self.options["timeout"] if seconds is None else max(1, int(seconds))
-        # The host says who it is once; the later answers are about events only.
+        # The identity is read once; later answers hold only events.
         with_instance = self._name() is None
         more: dict[str, t.Any] = {"with_instance": with_instance}
         if self.options.get("journal") and self.options.get("run_id") and not self.action._task.check_mode:
-            # Who waits says with each reading that he is still there.
+            # A waiting run renews its heartbeat with each reading.
             more["renewal"] = {"path": self.options["journal"], "run_id": self.options["run_id"]}
             more["mark"] = self._mark(self.options["run_id"])
         return self._reading(self._ask({**self.options, "timeout": timeout}, **more))
@@ -278,22 +280,22 @@ class HostService:
                 raise RefusedByHost(error.result["refused"], str(error)) from None
             if error.result.get("kind") not in (None, "unexpected"):
                 raise
-            # The host half did not live to tell what it did, or tells something else.
+            # The host half died before it answered, or answered something else.
             return Sent(decided_on, problem=str(error), unclear=True)
         problem = answers.get("problem") or {"message": "", "unclear": False}
         return Sent(self._reading(answers), answers.get("sent", False), problem["message"], problem["unclear"])
 
     def _mark(self, run_id: str) -> dict[str, t.Any]:
-        """For a watcher on the host: the run is still there, and comes first."""
+        """Return the mark for a watcher on the host: the run still exists, and comes first."""
         return {"path": path_of_mark(OwnVariables(self.action, self.task_vars)), "run_id": run_id}
 
     def reconnect(self) -> None:
         try:
-            # Whether the host is silent is not known by this: most of them close it on this side alone.
+            # A reset shows nothing about the host: most connections only close on this side.
             with connection.ending_within(connection.SECONDS_TO_RECONNECT):
                 self.action._connection.reset()
         except (AttributeError, AnsibleConnectionFailure, connection.Late):
-            # Not every connection can be reset, and one that is down already need not be.
+            # Some connections can't be reset, and a dead one need not be.
             return
 
     def _ask(self, options: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
@@ -304,7 +306,7 @@ class HostService:
         except connection.HostSilent as error:
             raise Silent(str(error)) from None
         except AnsibleError as error:
-            # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
+            # Before ansible-core 2.19, a host that falls silent before the prompt of `become` does not raise
             # AnsibleConnectionFailure.
             raise Unreachable(str(error)) from None
         except HostFailed as error:

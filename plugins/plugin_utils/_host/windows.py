@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Host commands for Windows hosts, carried out on the controller: files, clock and boot of such a host."""
+"""Host commands for Windows hosts, run on the controller: files, clock and boot of such a host."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ActionResult: t.TypeAlias = dict[str, t.Any]
 
 
 class ActionsFailed(Exception):
-    """The host did not do what it was asked for, or did not say so. `result` is a failure as any host half has it."""
+    """Raised without a full report of the actions. `result` is a failure like that of a host half."""
 
     def __init__(self, result: dict[str, t.Any]) -> None:
         super().__init__(result["msg"])
@@ -44,19 +44,19 @@ class ActionsFailed(Exception):
 
 
 def is_windows(action: ActionBase) -> bool:
-    """Whether the host of a task has a shell of the PowerShell family."""
+    """Return True if the host of a task has a shell of the PowerShell family."""
     return action._connection._shell.SHELL_FAMILY in WINDOWS_SHELLS
 
 
 class WindowsActions:
-    """The host of a task, and the one call by which something is done there."""
+    """The host of a task, and the one call that runs actions there."""
 
     def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
         self.action = action
         self.task_vars = task_vars
 
     def done(self, actions: Sequence[WindowsAction]) -> list[ActionResult]:
-        """What became of each, up to the first that has a `problem`."""
+        """Run actions and return their results, up to the first that has a `problem`."""
         answer = _answers.checked(
             self.action._execute_module(
                 module_name=MODULE, module_args={"actions": list(actions)}, task_vars=self.task_vars
@@ -81,16 +81,16 @@ def unexpected(what: str) -> dict[str, t.Any]:
     }
 
 
-# Windows has no boot id. It counts its boots; where the count is missing, a boot is known by when it was, counted back
-# from the controller's time by the uptime. The time of day on the host plays no part: it is set after a Freeze.
+# Windows has no boot id, but counts its boots. Where the count is missing, a boot is identified by its time, which is
+# the controller's time minus the uptime. The host's time of day is not used: it is set after a Freeze.
 
-# So much may differ what one and the same boot is counted back to.
+# The computed times of one boot may differ by this much.
 SECONDS_OF_DOUBT = 60
 _UNCOUNTED = re.compile(r"up-since-(\d{1,12})")
 
 
 def boot_name(count: int | None, uptime: float, now: float, texts: Iterable[str]) -> str:
-    """`texts` are those in which earlier names of this boot may be: one that fits is used again."""
+    """Return the name of a boot. One in `texts`, where earlier names of it may be, is used again if it fits."""
     if count is not None:
         return f"boot-{count}"
     since = round(now - uptime)
@@ -104,45 +104,45 @@ WINDOWS_FOLDER = r"C:\ProgramData\azure-maintenance"
 
 
 def windows_path(path: str) -> str:
-    """The path on a Windows host: what is by default below /var/lib on Linux is below C:\\ProgramData there."""
+    """Return the path on a Windows host: defaults below /var/lib on Linux are below C:\\ProgramData there."""
     if not path.startswith(f"{LINUX_FOLDER}/"):
         return path
     return ntpath.join(WINDOWS_FOLDER, *path[len(LINUX_FOLDER) + 1 :].split("/"))
 
 
 def is_of_windows(path: str) -> bool:
-    """Whether only Windows takes that for an absolute path."""
+    """Return True if the path is absolute on Windows only."""
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
 
 
-# The host halves run on the controller: they look at the host, and decide. What they write is kept here until they end,
-# or send an approval, and goes to the host as one list of actions: compare the boot, the document and the files with
-# those that were judged, then write. If anything has changed the host does nothing, and is looked at again.
+# The host halves run on the controller: they read the host, and decide. Their writes are kept here until they end, or
+# send an approval, and go to the host as one list of actions: compare the boot, the document and the files with those
+# that were judged, then write. If anything has changed, the host does nothing, and is read again.
 
-# The count of boots, the uptime, and when that was heard by this machine's own uptime.
+# The count of boots, the uptime, and when they were received by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]
 
-# Read with a margin, as what comes back has to be checked as one text.
+# Less than the limit of an answer, as what comes back is checked as one text.
 LARGEST_READ = 4 * 1024 * 1024
-# So long after a look what it has shown may be acted on: as long as the host half on Linux tries to send.
+# The age up to which a look may be acted on: the time for which the host half on Linux tries to send.
 SECONDS_OF_A_LOOK = SECONDS_TO_SEND
-# The uptime is told in tenths.
+# The uptime is in tenths.
 SECONDS_OF_ROUNDING = 0.2
-# The ending of the copy of a journal that was closed.
+# The ending of the copy of a closed journal.
 LAST_JOURNAL = ".last.json"
 
 
 class Changed(Exception):
-    """The host is not as it was seen: nothing was done there, and it has to be looked at anew."""
+    """Raised when the host differs from what was read: nothing was done there, and it has to be read again."""
 
 
 class OtherBytes(Changed):
-    """The service says something else than it did, or the same in other bytes."""
+    """Raised when the service returns another document, or the same one in other bytes."""
 
 
 @dataclasses.dataclass
 class Content:
-    """What a file holds. `compares`: it is written only in place of what was seen."""
+    """The content of a file. With `compares`, it is written only in place of the content that was read."""
 
     path: str
     compares: bool
@@ -154,7 +154,7 @@ class Content:
 
     @property
     def turn(self) -> int:
-        """A copy comes first, then what is compared, and what rests on that comes last."""
+        """Return the position in the sequence of writes: copies, then what is compared, then what depends on it."""
         return 0 if self.path.endswith(LAST_JOURNAL) else 1 if self.compares else 2
 
     def put(self, content: bytes | None) -> None:
@@ -174,7 +174,7 @@ class Content:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """A question to the service, and what the decision rests on: the digest of the body that came, and when."""
+    """A request to the service that a decision is based on, with the digest of the body and its time."""
 
     action: WindowsAction
     body_sha256: str
@@ -182,9 +182,10 @@ class Look:
 
 
 class WindowsMachine:
-    """`compares_bytes`: before something is written, the service is asked again, and the bytes must be the same.
+    """A Windows host as the host halves use it: reads at once, writes at the end.
 
-    They may never be, with the keys in another order each time. Then what it has shown is good for some seconds.
+    With `compares_bytes`, the service is read again before anything is written, and the bytes must be the same. They
+    never are where the keys come in another order each time. Then a look is good for some seconds.
     """
 
     can_act = False
@@ -198,7 +199,7 @@ class WindowsMachine:
         self.contents: dict[str, Content] = {}
         self.files: dict[str, WindowsFile] = {}
         self.look: Look | None = None
-        # Whether something left that can't be taken back.
+        # True after an approval was sent, which can't be undone.
         self.has_sent = False
         self.clock = _Clock(self)
         self.service: dict[str, t.Any] = {}
@@ -208,7 +209,7 @@ class WindowsMachine:
     def kept_file(self, path: str, name: str, setting: str, error: type[Exception]) -> WindowsFile:
         path = windows_path(path)
         if name == "journal" and not path.endswith(LAST_JOURNAL):
-            # Who is at work is always asked along with it.
+            # The mark of the run at work is always read together with the journal.
             self.content(path + files.ENDING, compares=False)
         self.files[path] = WindowsFile(self, path, name, setting, error)
         return self.files[path]
@@ -220,7 +221,7 @@ class WindowsMachine:
         return Moment(self.clock.boot_id(), self.clock.seconds(), time.time())
 
     def content(self, path: str, compares: bool = True) -> Content:
-        # A copy beside the file need not be compared: nothing is decided by it.
+        # A copy beside the file need not be compared, as no decision is based on it.
         return self.contents.setdefault(path, Content(path, compares and not path.endswith(LAST_JOURNAL)))
 
     def known(self, content: Content) -> Content:
@@ -231,7 +232,7 @@ class WindowsMachine:
     # One call.
 
     def fetch(self, *sends: WindowsAction) -> list[ActionResult]:
-        """Ask the service, and look at the clock and all files that are not known yet. Returns what the sends gave."""
+        """Read the service, the clock and all files that are not known yet. Returns the results of the sends."""
         unknown = [one for one in self.contents.values() if not one.is_known and not one.doubt]
         reads = [{"action": "read", "path": one.path, "largest": LARGEST_READ} for one in unknown]
         results = self.actions.done([{"action": "boot"}, *sends, *reads])
@@ -244,21 +245,21 @@ class WindowsMachine:
         return results[1 : 1 + len(sends)]
 
     def finish(self) -> None:
-        """Have the host hold what was written here. The host half has come to its end, and says nothing any more."""
+        """Write the changes to the host. To be called after the host half has ended."""
         try:
             self.write()
         except Changed:
-            # What was sent is not sent again: a mark that could not be taken back stays, and others wait for it.
+            # What was sent is not sent again: a mark that could not be removed stays, and others wait for it.
             if not self.has_sent:
                 raise
         except Exception as error:
-            # Each file has an error of its own for what the host refuses.
+            # Each file has its own error for what the host refuses.
             if not isinstance(error, tuple(file.error for file in self.files.values())):
                 raise
             raise ActionsFailed({"failed": True, "changed": False, "msg": str(error)}) from None
 
     def write(self, *then: WindowsAction) -> list[ActionResult]:
-        """Write all that was changed, if the host is as it was seen, and do one thing more. Returns what that gave."""
+        """Write all changes and run one more action, if the host has not changed. Returns the result of that action."""
         changed = [one for one in self.contents.values() if one.is_changed]
         if not changed and not then:
             return []
@@ -267,7 +268,7 @@ class WindowsMachine:
             actions.append(self.look.action)
             condition = {"only_if": self.look.body_sha256}
         first = len(actions)
-        # Who is at work is said by the owner of the journal alone.
+        # Only the owner of the journal writes the mark of the run at work.
         witnesses = [
             one for one in self.contents.values() if one.compares and one.was is not None and not one.is_changed
         ]
@@ -312,14 +313,14 @@ class WindowsMachine:
         return file.error(f"The {file.name} {path} could not be {verb}: {said}. {advice}")
 
     def texts(self) -> Iterator[str]:
-        """Where an earlier name of this boot may be."""
+        """Yield the texts that may hold an earlier name of this boot."""
         yield self.request
         for content in self.contents.values():
             yield (content.was or b"").decode("utf-8", "replace")
 
 
 class _Clock:
-    """What clock.py is on Linux: by what the host said, and the time that passed here since."""
+    """The counterpart of clock.py on Linux: the host's last answer plus the time since then."""
 
     def __init__(self, machine: WindowsMachine) -> None:
         self.machine = machine
@@ -342,7 +343,7 @@ class _Clock:
         self.heard = (result.get("count"), float(result["uptime"]), time.monotonic())
 
     def bounds(self) -> WindowsAction:
-        """The same boot, and not later than what the run knows is good for."""
+        """Return an action that requires the same boot, and a time at which the run's readings are still good."""
         count, uptime, _at = self._known()
         latest, look = self.machine.latest, self.machine.look
         if look and not self.machine.compares_bytes:
@@ -359,7 +360,7 @@ class _Clock:
 
 
 class WindowsFile:
-    """What KeptFile is on Linux."""
+    """The counterpart of KeptFile on Linux."""
 
     def __init__(self, machine: WindowsMachine, path: str, name: str, setting: str, error: type[Exception]) -> None:
         self.machine = machine
@@ -389,10 +390,10 @@ class WindowsFile:
         return True
 
     def make_folder(self) -> None:
-        """The host makes it along with the file."""
+        """Do nothing: the host creates it with the file."""
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
-        """Nobody is kept out: what others have written since is noticed, and all is done anew."""
+        """Lock nothing: if others have written since the last read, all of it is done again."""
         return contextlib.nullcontext()
 
 
@@ -407,8 +408,8 @@ class WindowsAtWork(files.AtWork):
         self.content.put(None)
 
     def renew(self, run_id: str) -> bool:
-        """As a call takes seconds, only when it is worth one."""
-        # The host's own code has no types.
+        """Renew the mark only if much of its time has passed, as a call takes seconds."""
+        # Code for hosts has no types.
         usual: t.Any = super()
         return bool(usual.left(run_id) > files.SECONDS_AHEAD / 2 or usual.renew(run_id))
 
@@ -421,7 +422,7 @@ class WindowsAtWork(files.AtWork):
 
 
 def latest_uptime(request: Mapping[str, t.Any]) -> float | None:
-    """Until when, by the host's own clock, what the run knew is good for."""
+    """Return the time by the host's own clock until which the run's readings are good."""
     fence = request.get("fence") or (request.get("open") or {}).get("fence")
     fence = fence or ((request.get("approval") or {}).get("marking") or {}).get("fence") or {}
     if fence.get("seconds") is None or fence.get("at_most") is None:
@@ -436,15 +437,15 @@ def _bytes(text: t.Any) -> bytes | None:
         raise ActionsFailed(unexpected("what a file holds is cut off")) from None
 
 
-# Host commands, carried out on the controller.
+# Host commands, run on the controller.
 
 LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
-# As in curl.py: who this VM is, is asked along with the events.
+# As in curl.py: the identity is requested together with the events.
 SECONDS_TO_ASK_ALONG = 5
 
 
 class ActionTransport:
-    """What imds.py calls a transport."""
+    """A transport of imds.py."""
 
     def __init__(self, machine: WindowsMachine, endpoint: str, with_instance: bool) -> None:
         self.machine = machine
@@ -503,7 +504,7 @@ class ActionTransport:
 
 
 def _answer(result: ActionResult) -> tuple[_http.Answer, bytes]:
-    """The answer of the service and its bytes, or the exception that says why there is none."""
+    """Return the answer of the service and its bytes, or raise the exception that explains a missing one."""
     problem, said = result.get("problem"), str(result.get("said") or "")
     if problem == "not_resolved":
         raise _http.NotResolved(said)
@@ -525,23 +526,23 @@ def _answer(result: ActionResult) -> tuple[_http.Answer, bytes]:
 
 
 def _body_digest(content: bytes) -> str:
-    """As the host makes it: of what follows the head."""
+    """Return the digest as the host makes it: of the body alone."""
     return hashlib.sha256(content.partition(b"\r\n\r\n")[2]).hexdigest()
 
 
 def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What the host halves need to ask the service of that machine."""
-    # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
+    """Return the parameters by which the host halves use the service of that machine."""
+    # Finding a version may use up the VM's requests of a second, so nothing is added to it.
     alone = request.get("approval") or request.get("api_version") == _imds.AUTO
     with_instance = bool(request.get("with_instance")) and not alone
     return {
         "transport": lambda endpoint: ActionTransport(machine, endpoint, with_instance),
-        # Windows does not tell what DHCP said in option 245.
+        # Windows has no access to DHCP option 245.
         "discovered_endpoints": list,
     }
 
 
-# Others may have written in between.
+# The number of attempts, as others may have written in between.
 MOST_LOOKS = 6
 NOT_ON_WINDOWS = "This can't be done on a Windows host"
 NOTHING_ELSE_IS_TRIED = (
@@ -554,7 +555,7 @@ NEVER_STILL = "Others have changed it again and again while this run was about t
 def run_by_powershell(
     action: ActionBase, code: types.ModuleType, request: dict[str, t.Any], task_vars: dict[str, t.Any]
 ) -> dict[str, t.Any]:
-    """What the host half returns for a request, done on a Windows host."""
+    """Return the result of a host half for a request, on a Windows host."""
     if "here" not in inspect.signature(code.carried_out).parameters:
         return {"failed": True, "changed": False, "msg": f"{NOT_ON_WINDOWS}: it is for Linux hosts"}
     actions = WindowsActions(action, task_vars)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Readings matched with hosts of the inventory."""
+"""Matching of readings with hosts of the inventory."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ from .._common.text import iso_time
 
 @dataclasses.dataclass(slots=True)
 class InventoryHost:
-    """A host of the inventory, as far as maintenance is concerned."""
+    """A host of the inventory, with the variables that matter for maintenance."""
 
     name: str
     vm_name: str
-    # Whether a variable gave the VM's name; otherwise it is the inventory hostname for want of better.
+    # True if a variable has the VM's name; otherwise it is the inventory hostname.
     vm_name_given: bool = False
     subscription: str | None = None
     resource_group: str | None = None
     vm_id: str | None = None
     delivery_group: str | None = None
     endpoint: str | None = None
-    # What its variables say about which VM it is, under the names of vms.py.
+    # The variables that identify the VM, under the names of vms.py.
     identity: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(slots=True)
 class Reading:
-    """One good answer of the service, however it came here."""
+    """One good answer of the service, from any source."""
 
     origin: str
     read_at: float
     events: list[dict[str, t.Any]]
     document_incarnation: int | str | None = None
     this_host: dict[str, str | None] | None = None
-    # The hosts that this reading was taken for: it is the last word on them.
+    # The hosts that this reading was taken for: it overrides others for them.
     hosts: tuple[str, ...] = ()
-    # Whether `this_host` is who the one in `hosts` is, as it said so itself.
+    # True if `this_host` came from the one in `hosts` itself.
     told_by_host: bool = False
-    # Whether the user listed it: together, the listed readings may speak for hosts that have none of their own.
+    # True if the user listed it: together, the listed readings may cover hosts that have no reading.
     listed: bool = False
 
 
 @dataclasses.dataclass(slots=True)
 class Failure:
-    """What could not be read, why, and which hosts have no reading because of it."""
+    """A reading that failed, with the reason and the hosts that have no reading because of it."""
 
     origin: str
     text: str
@@ -64,16 +64,16 @@ class Failure:
 
 @dataclasses.dataclass(slots=True)
 class EndpointQuestion:
-    """Endpoints of which one answer is enough, in the order in which to ask; each with the hosts that carry it."""
+    """Endpoints of which one answer is enough, in the sequence to try; each with the hosts that have it."""
 
     endpoints: dict[str, tuple[str, ...]]
-    # Who answers is worth a second request only where that tells something about one host.
+    # The identity is worth a second request only if it is that of one host.
     with_identity: bool
     listed: bool = False
 
 
 def is_asked_from_within(endpoint: str) -> bool:
-    """Whether every machine finds its own service at this address, so that a controller can't ask for another host."""
+    """Return True if the address leads every machine to its own service, so that a controller can't read for others."""
     if endpoint == "auto":
         return True
     try:
@@ -83,7 +83,7 @@ def is_asked_from_within(endpoint: str) -> bool:
 
 
 def normal_endpoint(endpoint: str) -> str:
-    """The same text for the same endpoint. One that is wrong stays as it is: reading it says what is wrong."""
+    """Return the same text for the same endpoint. An invalid one is unchanged: its reading reports the error."""
     try:
         return http.check_endpoint(endpoint)
     except ValueError:
@@ -91,7 +91,7 @@ def normal_endpoint(endpoint: str) -> str:
 
 
 def questions(hosts: t.Iterable[InventoryHost], endpoints: t.Sequence[str]) -> list[EndpointQuestion]:
-    """What to ask so that each endpoint is read at most once, and one of each known delivery group."""
+    """Return the questions by which each endpoint, and one of each known delivery group, is read at most once."""
     carriers: dict[str, list[str]] = {}
     groups: dict[str, dict[str, None]] = {}
     for host in hosts:
@@ -110,7 +110,7 @@ def questions(hosts: t.Iterable[InventoryHost], endpoints: t.Sequence[str]) -> l
 
 
 def to_cache(reading: Reading, with_identity: bool) -> dict[str, t.Any]:
-    """A reading as plain data for a cache: absolute times only, so that it is as true later as it is now."""
+    """Return a reading as plain data for a cache, with absolute times only, so that it stays valid."""
     return {
         "this_host": reading.this_host,
         "document_incarnation": reading.document_incarnation,
@@ -121,10 +121,10 @@ def to_cache(reading: Reading, with_identity: bool) -> dict[str, t.Any]:
 
 
 def from_cache(endpoint: str, entry: t.Any, with_identity: bool, now: float, lifetime: float) -> Reading | None:
-    """The reading in a cache's entry; None where there is none that is good enough and not too old.
+    """Return the reading in a cache entry, or None where it is missing, too old or without a needed identity.
 
-    The age counts from the reading, not from when the cache was written: to add one endpoint to a cache writes the
-    whole of it, and the rest must not live longer for that.
+    The age counts from the reading, not from the write of the cache: adding one endpoint rewrites all of it, and must
+    not prolong the life of the rest.
     """
     try:
         known = azure.known_of_status(entry)
@@ -140,7 +140,7 @@ class Home(t.NamedTuple):
     resource_group: str | None
 
     def denies(self, host: InventoryHost) -> bool:
-        """Whether the host is known to live elsewhere. A delivery group is never larger than a resource group."""
+        """Return True if the host is in another place. A delivery group is never larger than a resource group."""
         return differ(self.resource_group, host.resource_group) or differ(self.subscription, host.subscription)
 
     def confirms(self, host: InventoryHost) -> bool:
@@ -156,7 +156,7 @@ def lower_case(text: str | None) -> str | None:
 
 
 class HostsByName:
-    """The hosts, by the names under which they may be met."""
+    """The hosts, indexed by inventory hostname and by VM name."""
 
     def __init__(self, hosts: t.Iterable[InventoryHost]) -> None:
         self.hosts = {host.name: host for host in hosts}
@@ -168,13 +168,13 @@ class HostsByName:
             self.by_vm_name.setdefault(azure.canonical_name(host.vm_name), []).append(host)
 
     def trust(self, readings: t.Iterable[Reading]) -> None:
-        """Learn who a host is from a reading that is its own."""
+        """Take over the identity of a host from a reading of its own."""
         for reading in readings:
             host = self.hosts.get(reading.hosts[0]) if len(reading.hosts) == 1 else None
             if host is None or reading.this_host is None:
                 continue
             name = reading.this_host["vm_name"] or host.vm_name
-            # An endpoint may be a neighbour's, which was written down for this host on purpose.
+            # The user may have given this host the endpoint of a neighbour on purpose.
             if (
                 not reading.told_by_host
                 and host.vm_name_given
@@ -192,7 +192,7 @@ class HostsByName:
 
 
 class NameMatch(t.NamedTuple):
-    """The hosts that a name means; or those of which it may mean any."""
+    """The hosts that a name stands for, or the candidates if it is ambiguous."""
 
     hosts: t.Sequence[InventoryHost] = ()
     candidates: t.Sequence[InventoryHost] = ()
@@ -212,30 +212,30 @@ class OverlaySettings:
     max_age: float | None = None
     covers_all: bool = False
     create_hosts: bool = False
-    # Names that a new host can't have.
+    # Names that a new host must not have.
     reserved: t.Collection[str] = ()
     query: t.Callable[[list[EventData]], t.Any] | None = None
-    # Applied to everything that the service sent before it is given to a host.
+    # Applied to all data of the service before a host gets it.
     guard: t.Callable[[t.Any], t.Any] = lambda value: value
 
 
 @dataclasses.dataclass(slots=True)
 class Overlay:
-    """What to do to the inventory."""
+    """The changes to make to the inventory."""
 
     groups: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     statuses: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
     created: list[str] = dataclasses.field(default_factory=list)
-    # The VM's name, for hosts whose status does not tell it.
+    # The VM's name, for hosts whose status does not have it.
     vm_names: dict[str, str] = dataclasses.field(default_factory=dict)
     warnings: list[str] = dataclasses.field(default_factory=list)
-    # What could not be read, or only too long ago, whether or not a host is unknown for it.
+    # Readings that failed or are too old, even if no host is unknown because of it.
     problems: list[str] = dataclasses.field(default_factory=list)
     details: list[str] = dataclasses.field(default_factory=list)
 
 
 class ReadingView:
-    """A reading, and its events as a host will see them."""
+    """A reading, and its events in the form that hosts get."""
 
     def __init__(self, reading: Reading, settings: OverlaySettings) -> None:
         self.reading = reading
@@ -253,7 +253,7 @@ class ReadingView:
         self._given: dict[int, t.Any] = {}
 
     def given(self, value: t.Any) -> t.Any:
-        """What a host gets for a part of this reading: made once, however many hosts get it, and only if one does."""
+        """Return a part of this reading in the form that hosts get, created once and only on demand."""
         if id(value) not in self._given:
             is_event = isinstance(value, dict) and value is not self.reading.this_host
             seen = _as_seen([value], self._settings.now)[0] if is_event else value
@@ -261,7 +261,7 @@ class ReadingView:
         return self._given[id(value)]
 
     def settle(self, fleet: HostsByName) -> NameMatch:
-        """Find out for whom this reading is the last word. Gives the hosts of which it can't tell who answered."""
+        """Find the hosts that this reading is authoritative for. Returns candidates for an ambiguous answerer."""
         taken_for = [fleet.hosts[name] for name in self.reading.hosts if name in fleet.hosts]
         self.selves = {host.name for host in taken_for}
         self.groups = {host.delivery_group for host in taken_for if host.delivery_group is not None}
@@ -279,7 +279,7 @@ class ReadingView:
         return answerer
 
     def match(self, fleet: HostsByName, vm_name: str, vm_id: str | None = None) -> NameMatch:
-        """The hosts that this reading means by a VM's name."""
+        """Return the hosts that a VM's name stands for in this reading."""
         candidates = fleet.by_vm_name.get(azure.canonical_name(vm_name), [])
         if not candidates:
             return NameMatch()
@@ -296,7 +296,7 @@ class ReadingView:
 
 
 def _as_seen(events: list[EventData], now: float) -> list[EventData]:
-    """The events as a host has them that they affect, at this time."""
+    """Return the events in the form that affected hosts get, at this time."""
     seen: list[EventData] = [{**event, "affects_this_host": True} for event in events]
     azure.refresh({"events": seen}, now)
     return seen
@@ -313,12 +313,12 @@ def _filtered(events: list[EventData], query: t.Callable[[list[EventData]], t.An
     return passed
 
 
-# Readings of one run are taken within such a time. One of them is no news against another.
+# Readings of one run are taken within this time. None of them counts as newer.
 SAME_TIME_SECONDS = 60
 
 
 class VmWithoutHost(t.NamedTuple):
-    """A VM that no host stands for."""
+    """A VM that has no host in the inventory."""
 
     vm_name: str
     scope: Home
@@ -337,7 +337,7 @@ def _second(view: ReadingView) -> int:
 
 
 class Knowledge:
-    """All readings together, by host."""
+    """All readings, indexed by host."""
 
     def __init__(self, fleet: HostsByName, views: t.Sequence[ReadingView]) -> None:
         self.views = views
@@ -347,7 +347,7 @@ class Knowledge:
         self.doubts: dict[str, tuple[float, str]] = {}
         self.without_host: dict[tuple[str | None, str | None, str], VmWithoutHost] = {}
         self.answerers: dict[tuple[str | None, str | None, str], VmWithoutHost] = {}
-        # Oldest first, so that what comes later may replace what came before.
+        # Oldest first, so that newer readings replace older ones.
         for view in views:
             self._learn(view, fleet)
 
@@ -388,7 +388,7 @@ class Knowledge:
     def last_word(self, host: InventoryHost) -> ReadingView | None:
         words = self.last_words.get(host.name, [])
         of_group = self.group_words.get(host.delivery_group) if host.delivery_group is not None else None
-        # Of two readings of one second, its own tells more; max takes the first.
+        # Of two readings of one second, the host's own has more detail; max returns the first.
         return max([*reversed(words), *([of_group] if of_group else [])], key=_second, default=None)
 
     def own_identity(self, host: InventoryHost) -> t.Any:
@@ -399,16 +399,17 @@ class Knowledge:
         return None
 
     def in_doubt(self, host: InventoryHost, word: ReadingView | None) -> str | None:
-        """The name that may mean this host, where nothing settles whether it does."""
+        """Return the ambiguous name that may stand for this host, unless a newer reading settles it."""
         if host.name not in self.doubts:
             return None
         at, vm_name = self.doubts[host.name]
         return None if word and word.read_at >= at - SAME_TIME_SECONDS else vm_name
 
 
-# What Azure allows in a VM's name. Anything else must not become a host, whose name ends up in templates and paths.
+# The characters that Azure allows in a VM's name. A host's name ends up in templates and paths, so nothing else may
+# become one.
 _VM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
-# Ansible takes these for the controller, or for groups.
+# For Ansible, these are the controller or groups.
 _NO_HOSTS = frozenset(("localhost", "127.0.0.1", "all", "ungrouped"))
 
 
@@ -418,7 +419,7 @@ def new_hosts(
     fleet: HostsByName,
     settings: OverlaySettings,
 ) -> list[InventoryHost]:
-    """Hosts for VMs that no source defines. Of the same name in several resource groups: one each, told apart."""
+    """Build hosts for VMs that no source defines, with distinct names for those of several resource groups."""
     by_name: dict[str, dict[str | None, VmWithoutHost]] = {}
     for vm in (*answerers.values(), *without_host):
         homes = by_name.setdefault(azure.canonical_name(vm.vm_name), {})
@@ -427,7 +428,7 @@ def new_hosts(
     new = []
     for homes in by_name.values():
         if len(homes) > 1:
-            # What does not say where it lives is one of those that do.
+            # A VM of unknown resource group is one of the others.
             homes.pop(None, None)
         for vm in homes.values():
             name = vm.vm_name

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inventory's overlay: groups and variables of maintenance."""
+"""The inventory's overlay: groups and variables for maintenance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StandardGroups:
         prefix = re.sub(r"[^A-Za-z0-9_]", "_", prefix)
         self.prefix = f"_{prefix}" if prefix[:1].isdigit() else prefix
         self.safe: dict[str, str] = {}
-        # A group that is there and empty matches nothing; one that is not there is a warning on every run.
+        # An empty group matches nothing; a missing one causes a warning on every run.
         self.members: dict[str, list[str]] = {}
         for name in STATE_GROUPS:
             self.members[self.prefix + name] = []
@@ -39,7 +39,7 @@ class StandardGroups:
     def add_status(self, host: str, status: dict[str, t.Any]) -> None:
         names: dict[str, None] = {}
         for event in status["events"]:
-            # A state that nobody knows yet is no reason to call the host clear.
+            # A host with an event of an unknown state is not clear.
             names["started" if event["status"] == "Started" else "pending"] = None
             names[f"type_{self._safe(event['type'])}"] = None
             if event["source"]:
@@ -63,7 +63,7 @@ MOST_NAMES = 5
 
 
 class WhyUnread:
-    """Why hosts are unknown, said once per reason."""
+    """The reasons why hosts are unknown, each reported once."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class WhyUnread:
 
 
 def shown(text: str) -> str:
-    """Somebody else's text, for a message: one line, and short."""
+    """Return an external text for a message: short and on one line."""
     letters = printable(text)
     return letters if len(letters) <= 80 else f"{letters[:77]}..."
 
@@ -137,7 +137,7 @@ def some(names: t.Iterable[str]) -> str:
     return some_of([shown(name) for name in names], MOST_NAMES)
 
 
-# As azure.azcollection.azure_rm names them, then as `maintenance_status.this_host` does.
+# The names of azure.azcollection.azure_rm, then those of `maintenance_status.this_host`.
 _RESOURCE_GROUP = "resource_group"
 _SUBSCRIPTION = "subscription_id"
 _RESOURCE_IDS = ("id", "resource_id")
@@ -145,7 +145,7 @@ _VM_IDS = ("vmid", "vm_id")
 
 
 class HostVariables:
-    """Looks only for the few variables that matter: to merge all variables of 10,000 hosts takes seconds."""
+    """The few variables of hosts that matter: merging all variables of 10,000 hosts takes seconds."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class HostVariables:
         self.resolve = resolve
         self.wanted = frozenset((*vm_name_from, endpoint_var, delivery_group_var, *vms.IDENTITY_VARIABLES, *_VM_IDS))
         found = ((group, self._of(group)) for group in inventory.groups.values())
-        # Only groups that have something to say: mostly there are few, or none.
+        # Only groups with such variables: mostly there are few, or none.
         self.of_groups = {group.name: variables for group, variables in found if variables}
 
     def _of(self, entity: t.Any) -> dict[str, t.Any]:
@@ -179,7 +179,8 @@ class HostVariables:
         variables = self._of(host)
         if self.of_groups:
             telling = [group for group in host.get_groups() if group.name in self.of_groups]
-            # The order of ansible.inventory.helpers.sort_groups: what comes later wins, the host's own wins over all.
+            # The sequence of ansible.inventory.helpers.sort_groups: later groups win, the host's own variables win over
+            # all.
             for group in sorted(telling, key=lambda group: (group.depth, group.priority, group.name), reverse=True):
                 variables = {**self.of_groups[group.name], **variables}
 
@@ -214,7 +215,7 @@ class HostVariables:
 
     def _identity(self, known: dict[str, str | None]) -> dict[str, str]:
         found = {name: text for name in vms.IDENTITY_VARIABLES if (text := known.get(name))}
-        # A variable that the user names for it is as good as ours.
+        # A variable that the user names for it counts as much as ours.
         own = [name for name in self.vm_name_from if name not in (*vms.IDENTITY_VARIABLES, "inventory_hostname")]
         given = next((text for name in own if (text := known.get(name))), None)
         return {"maintenance_vm_name": given, **found} if given else found
@@ -230,12 +231,12 @@ class HostVariables:
 
 # The rules, as in docs/inventory.md:
 #
-# - A reading is the last word on the hosts that it was taken for, on the VM that answered, and on the hosts of the same
-#   known delivery group. The newest such reading counts.
-# - A reading that names a VM in an event speaks for that VM's host too, unless a newer last word says otherwise.
-# - Readings that the user listed may, together, speak for all hosts that have no reading of their own (`covers_all`).
-#   Not if one of them failed, and not for a host that is known to live elsewhere.
-# - Everything else is unknown. So is a host of which it can't be told whether a reading means it.
+# - A reading is authoritative for the hosts that it was taken for, for the VM that answered, and for the hosts of the
+#   same known delivery group. The newest such reading counts.
+# - A reading that names a VM in an event also covers that VM's host, unless a newer authoritative one contradicts.
+# - Readings that the user listed may, together, cover all hosts that have no reading of their own (`covers_all`). Not
+#   if one of them failed, and not for a host that is known to be elsewhere.
+# - Every other host is unknown. So is a host for which the match with a reading is ambiguous.
 
 
 def make_overlay(
@@ -270,14 +271,14 @@ def make_overlay(
 
 
 def _without_false_claims(fleet: HostsByName, readings: t.Sequence[Reading]) -> tuple[list[Reading], list[Failure]]:
-    """A host whose own word for its name the inventory does not bear out is unread: its events may be another one's."""
+    """Remove readings of hosts whose own name contradicts the inventory: the events may be those of another host."""
     told = {
         reading.hosts[0]: reading.this_host
         for reading in readings
         if reading.told_by_host and reading.this_host and reading.hosts[0] in fleet.hosts
     }
     identities = {name: host.identity for name, host in fleet.hosts.items()}
-    # Two hosts with one name are looked at together with all readings.
+    # Two hosts of one name are compared later, with all readings.
     claims = vms.false_claims(
         told, identities, {}, lambda: vms.InventoryNames(identities, vms.known_vms(identities, identities))
     )
@@ -289,7 +290,7 @@ def _without_false_claims(fleet: HostsByName, readings: t.Sequence[Reading]) -> 
 
 
 class _Listed:
-    """Whether the readings that the user listed speak, all together, for a host that has none of its own."""
+    """The readings that the user listed, as coverage for hosts that have none of their own."""
 
     def __init__(self, views: t.Sequence[ReadingView], complete: bool, settings: OverlaySettings) -> None:
         self.views = [view for view in views if view.reading.listed] if complete and settings.covers_all else []
@@ -353,7 +354,7 @@ def _give(
 def _events_of(
     host: InventoryHost, word: ReadingView | None, mentioned_by: t.Sequence[ReadingView]
 ) -> list[vms.EventData]:
-    """The events of the last word and of all that is newer; the newest version of each."""
+    """Return the events of the authoritative reading and of all newer ones; the newest version of each."""
     found: dict[str, tuple[ReadingView, vms.EventData]] = {}
     views = [] if word is None else [word]
     views += [view for view in mentioned_by if word is None or (view is not word and view.read_at >= word.read_at)]

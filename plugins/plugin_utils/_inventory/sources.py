@@ -31,19 +31,19 @@ except ImportError as error:
 else:
     REQUESTS_ERROR = None
 
-# Bytes of a body between two looks at the clock.
+# Bytes of a body between two checks of the clock.
 PIECE = 4096
-# A connection attempt ends before the deadline, or it would not be known whether there was a connection.
+# A connection attempt ends before the deadline, to distinguish a failed attempt from a slow answer.
 _SHARE_FOR_CONNECTING = 0.9
 
-# A session is not made for two threads at once.
+# A session is not safe for use by two threads.
 _own = threading.local()
 
 
 def _session() -> requests.Session:
     if not hasattr(_own, "session"):
         session = requests.Session()
-        # Neither proxies nor .netrc: the service must not be asked through anybody else.
+        # Neither proxies nor .netrc: requests to the service must not go through third parties.
         session.trust_env = False
         session.headers.clear()
         _own.session = session
@@ -51,7 +51,7 @@ def _session() -> requests.Session:
 
 
 class RequestsTransport:
-    """One request to one endpoint: no proxy, no redirect, a limit to the body, a hard deadline."""
+    """A transport for one endpoint: no proxy, no redirect, a limit to the body, a hard deadline."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -71,7 +71,7 @@ class RequestsTransport:
             self.endpoint + target,
             data=body,
             headers={**headers, "Accept-Encoding": "identity"},
-            # requests gives every address of a name this time; all of them together shall not take more.
+            # requests applies this timeout to each address of a name; it limits all of them together.
             timeout=(min(connect_seconds, seconds * _SHARE_FOR_CONNECTING) / self._addresses(), seconds),
             allow_redirects=False,
             stream=True,
@@ -82,7 +82,7 @@ class RequestsTransport:
             raise _in_our_words(problem) from None
 
     def _addresses(self) -> int:
-        # requests hides in nested exceptions, which change with its version, that a name has no address.
+        # requests hides the error for a name without an address in nested exceptions, which change with its version.
         parts = urlsplit(self.endpoint)
         try:
             return len(socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM))
@@ -91,24 +91,24 @@ class RequestsTransport:
 
 
 def _within(seconds: float, exchange: t.Callable[[], Answer]) -> Answer:
-    """What the exchange gives or raises, or TimedOut.
+    """Return or raise the outcome of the exchange, or raise TimedOut.
 
-    A time-out of requests starts again with every byte, and headers can't be read in pieces: they are read in a thread
-    that is waited for only so long. One whose headers drip on stays behind, and ends with the program at the latest.
+    A timeout of requests starts again with every byte, and headers can't be read in pieces: they are read in a thread
+    with a limited wait. A thread whose headers keep dripping stays behind, and ends with the program at the latest.
     """
     outcomes: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             outcomes.put(exchange())
-        except BaseException as problem:  # noqa: BLE001 - it is raised again where it can be seen
+        except BaseException as problem:  # noqa: BLE001 - raised again in the calling thread
             outcomes.put(problem)
 
     threading.Thread(target=work, daemon=True).start()
     try:
         outcome = outcomes.get(timeout=seconds)
     except queue.Empty:
-        # The thread may still be busy with it.
+        # The thread may still be using it.
         del _own.session
         raise TimedOut() from None
     if isinstance(outcome, BaseException):
@@ -125,7 +125,7 @@ def _exchange(request: t.Callable[[], requests.Response], deadline: float) -> An
                 raise http.TooLarge()
             if time.monotonic() > deadline:
                 raise TimedOut()
-        # What was promised and did not come.
+        # Less than Content-Length.
         if response.raw.length_remaining:
             raise http.Broken("the body ended early")
         fields = {name.lower(): value for name, value in response.headers.items()}
@@ -144,7 +144,7 @@ def _in_our_words(problem: Exception) -> Exception:
 
 
 def _causes(problem: BaseException) -> list[BaseException]:
-    """The problem and what it is nested around, the innermost last."""
+    """Return the problem and its nested causes, the innermost last."""
     causes = [problem]
     while True:
         inner = (getattr(causes[-1], "reason", None), causes[-1].__cause__, causes[-1].__context__)
@@ -155,18 +155,18 @@ def _causes(problem: BaseException) -> list[BaseException]:
 
 
 def _in_words(cause: BaseException) -> str:
-    """In the operating system's words, where it has any."""
+    """Return the operating system's message, if there is one."""
     return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
 
 
-# No reading is larger; a glob that catches something else must not fill the memory.
+# No reading is larger; a glob that matches other files must not fill the memory.
 LARGEST_FILE = 16 * 1024 * 1024
 
 ReadingOrFailure = tuple[list[Reading], list[Failure]]
 
 
 class EndpointReader:
-    """Reads endpoints, each at most once, in parallel. What a cache already has is not asked for."""
+    """A reader of endpoints, in parallel and each at most once. Cached readings are not requested."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class EndpointReader:
         self.timeout = timeout
         self.known = known
         self.warnings: list[str] = []
-        # What was asked for in this run, by endpoint: what a cache should have from now on.
+        # Readings of this run by endpoint, to be stored in the cache.
         self.fresh: dict[str, tuple[Reading, bool]] = {}
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
@@ -202,7 +202,7 @@ class EndpointReader:
         return readings, failures
 
     def _ask(self, question: matching.EndpointQuestion) -> Reading | Failure:
-        """The first good answer to a question. Twice the time of one endpoint is spent on a group, not more."""
+        """Return the first good answer to a question, within twice the timeout of one endpoint."""
         give_up_at = time.monotonic() + 2 * self.timeout
         problems: list[str] = []
         for endpoint, hosts in question.endpoints.items():
@@ -259,14 +259,14 @@ class EndpointReader:
         return reading
 
     def _warn_about(self, version: str) -> None:
-        """Once, and only of a version that the user has left to us."""
+        """Warn once about the version, if the user has set none."""
         warning = azure.warning_about_version(version) if self.api_version == imds.AUTO else None
         with self._lock:
             if warning and warning not in self.warnings:
                 self.warnings.append(warning)
 
     def _identity(self, conversation: imds.Conversation) -> dict[str, str | None] | None:
-        # The events are good whoever answered; without a name they only cover fewer hosts.
+        # The events are good without an identity, but then cover fewer hosts.
         try:
             return azure.parse_identity(
                 imds.passed_on(conversation.get(imds.INSTANCE_TARGET), conversation.transport)["body"]
@@ -277,9 +277,9 @@ class EndpointReader:
 
 
 def in_parallel(tasks: t.Sequence[t.Callable[[], t.Any]], workers: int) -> list[t.Any]:
-    """The results of the tasks, in their order.
+    """Run tasks in parallel and return their results in sequence.
 
-    Not by concurrent.futures: it lets nobody leave with ^C before a hanging endpoint has used up its time.
+    Not by concurrent.futures: with it, ^C would wait until a hanging endpoint has timed out.
     """
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, t.Any, BaseException | None]] = queue.SimpleQueue()
@@ -294,7 +294,7 @@ def in_parallel(tasks: t.Sequence[t.Callable[[], t.Any]], workers: int) -> list[
                 return
             try:
                 done.put((number, tasks[number](), None))
-            except Exception as error:  # noqa: BLE001 - it is raised again where it can be seen
+            except Exception as error:  # noqa: BLE001 - raised again in the calling thread
                 done.put((number, None, error))
 
     for _number in range(min(workers, len(tasks))):
@@ -309,7 +309,7 @@ def in_parallel(tasks: t.Sequence[t.Callable[[], t.Any]], workers: int) -> list[
 
 
 def read_files(patterns: t.Sequence[str], folder: Path) -> ReadingOrFailure:
-    """Saved readings: files or globs, relative to the folder of the inventory file."""
+    """Read saved readings: files or globs, relative to the folder of the inventory file."""
     readings: list[Reading] = []
     failures: list[Failure] = []
     paths: dict[Path, None] = {}
@@ -339,13 +339,13 @@ def _read_file(path: Path) -> Reading:
     except UnicodeDecodeError:
         raise BadReading("it is not text in UTF-8") from None
     if known["read_at"] is None:
-        # An event document does not say when it was read; the file does, as long as nobody touches it.
+        # An event document has no time of reading; the file's is a substitute.
         known["read_at"] = path.stat().st_mtime
     return Reading(origin=str(path), listed=True, **known)
 
 
 def read_facts(hosts: t.Iterable[str], facts_of: t.Callable[[str], t.Any], where: str) -> ReadingOrFailure:
-    """The `maintenance_status` facts of hosts. `facts_of` gives a host's facts, or None."""
+    """Read the `maintenance_status` facts of hosts. `facts_of` returns a host's facts, or None."""
     readings: list[Reading] = []
     failures: list[Failure] = []
     without: list[str] = []

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Event source for ansible-rulebook: Azure's scheduled events, as the watchers of a fleet tell of them."""
+"""Event source for ansible-rulebook: Azure's scheduled events, from the watchers of a fleet."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ COLLECTION = "ansible_collections.maintenance.azure"
 
 
 def _make_importable(collection: str, root: Path) -> None:
-    """ansible-rulebook loads this file alone, and knows no collections: say where the rest of this one is."""
+    """Make the rest of the collection importable: ansible-rulebook loads this file alone and has no collections."""
     folders = [root, *root.parents][: collection.count(".") + 1]
     for depth, folder in enumerate(reversed(folders), start=1):
         name = ".".join(collection.split(".")[:depth])
@@ -178,7 +178,7 @@ def _make_importable(collection: str, root: Path) -> None:
         except ImportError:
             package = sys.modules[name] = types.ModuleType(name)
             package.__path__ = []
-        # Others may be there, too: collections that are installed elsewhere.
+        # Other parts of the namespace may be installed elsewhere.
         if str(folder) not in package.__path__:
             package.__path__ = [str(folder), *package.__path__]
 
@@ -191,7 +191,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    # To look at what it tells, without rules: python scheduled_events.py '{"port": 5010}'
+    # To see its events without rules: python scheduled_events.py '{"port": 5010}'
 
     class Shown:
         async def put(self, event: object) -> None:
