@@ -37,7 +37,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Write down that the approval begins
+- name: Mark the approval in the journal
   maintenance.azure._approve:
     do: mark
   register: approve_mark

@@ -117,7 +117,7 @@ EXAMPLES = r"""
     do: host
   register: __check_host
 
-- name: Put together what was seen
+- name: Combine the findings
   maintenance.azure._check:
     do: fleet
     hosts: "{{ ansible_play_hosts_all }}"
