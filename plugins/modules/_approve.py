@@ -9,7 +9,7 @@ short_description: "[INTERNAL] Approve the events of a host and wait for them"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] The role P(maintenance.azure.approve#role) is made of it. It takes the variables of the role itself, as
+  - "[INTERNAL] It is part of the role P(maintenance.azure.approve#role). It reads the variables of the role itself, as
     each argument would be a template that is compiled anew for every host. There is no reason to use it in a playbook."
 extends_documentation_fragment:
   - maintenance.azure._attributes
@@ -24,20 +24,20 @@ options:
   do:
     description:
       - V(mark) writes into the journal which events may start at any moment, as M(maintenance.azure.drain_journal)
-        does, before anything is sent. It does nothing where the host is the only one that its events name, as the
+        does, before anything is sent. It does nothing if the host is the only one that its events name, as the
         command that approves writes it then.
       - V(send) approves the events of a host as M(maintenance.azure.scheduled_event_approve) does, first those for
-        which it was drained, then those that need no drain. It does not fail; what went wrong is returned after the
+        which it was drained, then those that need no drain. It does not fail; failures are returned after the
         wait.
-      - V(wait) waits for events as M(maintenance.azure.scheduled_event_wait) does, and puts together the results of the
-        wait and of the approvals. It fails where one of them has failed.
+      - V(wait) waits for events as M(maintenance.azure.scheduled_event_wait) does, and combines the results of the wait
+        and of the approvals. It fails if one of them has failed.
     type: str
     choices: [mark, send, wait]
     required: true
 """
 
 EXAMPLES = r"""
-- name: Write down that the approval begins
+- name: Mark the approval in the journal
   maintenance.azure._approve:
     do: mark
   register: approve_mark
@@ -55,7 +55,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 journal:
-  description: What the journal then holds.
+  description: The resulting journal.
   type: dict
   returned: where it was written or read, with O(do=mark)
 results:

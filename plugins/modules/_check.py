@@ -9,7 +9,7 @@ short_description: "[INTERNAL] Look at a fleet for the playbook check"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Looks at hosts and at the machines on which steps are done for them, and makes one report of it."
+  - "[INTERNAL] Looks at hosts and at the machines on which steps are done for them, and makes one report."
   - The metadata service is asked only with O(ask_service=true), as the first request ever switches Scheduled Events on
     for all VMs of a group. Then GET requests are sent, at most two of them in a second, and never anything else.
   - It is part of the playbook C(maintenance.azure.check). There is no reason to use it in a playbook of your own.
@@ -29,7 +29,7 @@ options:
       - V(machine) looks whether a machine such as a load balancer can be reached, has what steps need there, and still
         keeps records of what was done for hosts.
       - V(lock_hosts) returns the lock hosts of the hosts of a play, as a run would choose them.
-      - V(fleet) puts the results for all hosts together.
+      - V(fleet) combines the results for all hosts.
     type: str
     choices: [host, machine, lock_hosts, fleet]
     required: true
@@ -92,7 +92,7 @@ options:
     elements: dict
     default: []
   leases:
-    description: With O(do=fleet), what the lock hosts said, in a loop.
+    description: With O(do=fleet), the answers of the lock hosts, in a loop.
     type: list
     elements: dict
     default: []
@@ -117,7 +117,7 @@ EXAMPLES = r"""
     do: host
   register: __check_host
 
-- name: Put together what was seen
+- name: Combine the findings
   maintenance.azure._check:
     do: fleet
     hosts: "{{ ansible_play_hosts_all }}"
@@ -157,7 +157,7 @@ knows_journal:
   type: bool
   returned: success, with O(do=host)
 watcher:
-  description: What a watcher left there.
+  description: The files of a watcher on the host.
   type: dict
   returned: success, with O(do=host)
 not_seen:

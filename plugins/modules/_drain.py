@@ -14,7 +14,7 @@ description:
     the steps were done and what was found before."
   - Checks the steps before anything is touched, opens the journal of the host, does the steps, or undoes them, up to
     the first that needs tasks of its own, and returns which are left and how much time there is for them.
-  - The roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) are made of it. In a play of your
+  - The roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) consist of it. In a play of your
     own use the roles; in a kind of step of your own use any module.
   - Options that are not given are taken from the variables of the role that O(do) names.
 extends_documentation_fragment:

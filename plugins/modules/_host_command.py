@@ -11,7 +11,7 @@ author: maintenance.azure contributors (@maintenance-azure)
 description:
   - "[INTERNAL] Runs a host command of this collection as a module, on hosts where it can't be run as one shell
     command."
-  - There is no reason to use it in a playbook. It checks nothing, so it sends whatever approval it is given.
+  - There is no reason to use it in a playbook. It checks nothing, and sends any approval that it is given.
 extends_documentation_fragment:
   - maintenance.azure._attributes
 attributes:

@@ -5,12 +5,12 @@
 
 DOCUMENTATION = r"""
 module: _lease
-short_description: "[INTERNAL] Choose lock hosts, and judge what they answered"
+short_description: "[INTERNAL] Choose lock hosts, ask them, and combine their answers"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] A lease is held if more than half of the lock hosts gave it to this run, and none of the others says
-    that somebody else has it. Where one lock host alone has said so for more than 90 seconds, it is outvoted."
+  - "[INTERNAL] A lease is held if more than half of the lock hosts gave it to this run, and none of the others
+    reports another holder. A lock host that has been alone in reporting one for more than 90 seconds is outvoted."
   - It is part of the playbooks C(maintenance.azure.drain_then_approve) and C(maintenance.azure.awx_fan_out). There is
     no reason to use it in a playbook of your own.
 extends_documentation_fragment:
@@ -26,7 +26,7 @@ options:
       - V(ask) asks one lock host, as M(maintenance.azure.lease) does, in the name of the run whose task it is.
       - V(lock_hosts) returns the first three hosts in natural order, or those that the user wants, in an order that is
         the same for every run.
-      - V(verdict) combines the results of M(maintenance.azure.lease) on several lock hosts. It does not fail where the
+      - V(verdict) combines the results of M(maintenance.azure.lease) on several lock hosts. It does not fail if the
         lease is not held, see RV(held).
     type: str
     choices: [ask, lock_hosts, verdict]
@@ -55,7 +55,7 @@ options:
     default: {}
   asked:
     description:
-      - With O(do=ask) and O(do=verdict), what the lock hosts are asked to do. With V(renew), only those count that had
+      - With O(do=ask) and O(do=verdict), the request to the lock hosts. With V(renew), only those count that had
         this run's lease all the time.
       - Without it, no lock host is asked.
     type: str

@@ -13,9 +13,9 @@ description:
     and M(maintenance.azure.drain_journal) do in two. Of the events it returns those that name the VM; those of others,
     which every VM of the group shows, are kept once for the whole run. Options that are not given are taken from the
     variables C(maintenance_endpoint), C(maintenance_api_version) and C(drain_journal)."
-  - With O(do=records), lists what was done on a machine such as a load balancer for hosts that are drained.
-  - The playbook C(maintenance.azure.drain_then_approve) reads in this way. There is no reason to use it in a playbook
-    of your own.
+  - With O(do=records), lists the records on a machine such as a load balancer of what was done for drained hosts.
+  - It is part of the playbook C(maintenance.azure.drain_then_approve). There is no reason to use it in a playbook of
+    your own.
 extends_documentation_fragment:
   - maintenance.azure._attributes
   - maintenance.azure._attributes.info_module
@@ -24,7 +24,7 @@ options:
   do:
     description:
       - V(hosts) reads the events, the journal and the clock of each host.
-      - V(records) reads the records on a machine that is worked on for other hosts.
+      - V(records) reads the records on a machine on which steps are done for other hosts.
     type: str
     choices: [hosts, records]
     required: true
@@ -34,20 +34,20 @@ options:
     default: /var/lib/azure-maintenance/journal.json
   this_host:
     description: >-
-      With O(do=hosts), what an earlier reading of this run told in C(this_host). Then the service is asked for events
-      alone, which is one request less.
+      With O(do=hosts), C(this_host) of an earlier reading of this run. Then only the events are requested, which saves
+      one request.
     type: dict
   reads_in:
     description: >-
-      With O(do=hosts), the variable that says where the hosts that are to be read are listed, such as
-      C(ansible_play_batch), or C(__check.hosts) of a result. Any other host is asked nothing, and keeps its
+      With O(do=hosts), the name of the variable that lists the hosts to read, such as
+      C(ansible_play_batch), or C(__check.hosts) of a result. Any other host is not read, and keeps its
       C(maintenance_status). By default every host is read.
     type: str
     default: ""
   of:
     description: >-
-      With O(do=hosts), the host that this task is delegated to, where it is read for another one. Its variables are
-      used, and the mark of the run is left there.
+      With O(do=hosts), the host that this task is delegated to, if it is read for another one. Its variables are used,
+      and the mark of the run is written there.
     type: str
   folder:
     description: With O(do=records), the folder with the records.

@@ -9,8 +9,8 @@ short_description: "[INTERNAL] Write what is known about planned maintenance as 
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Puts the C(maintenance_status) of many hosts and the outcome of the last run together, and writes it
-    on the controller as one HTML page that needs nothing else, and as a JSON file that holds the same."
+  - "[INTERNAL] Combines the C(maintenance_status) of many hosts with the outcome of the last run, and writes it on the
+    controller as one self-contained HTML page, and as a JSON file with the same content."
   - It is part of the playbook C(maintenance.azure.report). There is no reason to use it in a playbook of your own.
   - Nothing is read here. A host without C(maintenance_status) is shown as unread.
 extends_documentation_fragment:
@@ -18,7 +18,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Writes nothing, and tells what would be in the report.
+    details: Writes nothing, and returns what would be in the report.
   diff_mode:
     support: none
 options:
@@ -28,7 +28,7 @@ options:
     elements: str
     required: true
   folder:
-    description: Where to write on the controller. A folder that is not there is made.
+    description: The folder on the controller. It is created if it is missing.
     type: path
     default: .
   name:
@@ -45,10 +45,10 @@ options:
       - Wins over O(run_file).
     type: dict
   run_file:
-    description: A JSON file on the controller with the same. One that is not there is no mistake.
+    description: A JSON file on the controller with the same. A missing file is no error.
     type: path
   record:
-    description: Whether to show what the hosts have written down, which the playbook has read before.
+    description: Whether to show the audit files of the hosts, which the playbook has read before.
     type: bool
     default: false
 seealso:

@@ -5,13 +5,13 @@
 
 DOCUMENTATION = r"""
 module: _run
-short_description: "[INTERNAL] Decides what a run does next"
+short_description: "[INTERNAL] Decide what a run does next"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] It reads the state of the run from its store, decides, and keeps the new state there."
+  - "[INTERNAL] Reads the state of the run from its store, decides, and writes the new state there."
   - It runs on the controller and touches no host.
-  - This is what the plays of C(maintenance.azure.drain_then_approve) ask. There is no reason to use it in a playbook.
+  - It is part of the playbook C(maintenance.azure.drain_then_approve). There is no reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes
 attributes:
@@ -21,7 +21,7 @@ attributes:
     support: none
 options:
   do:
-    description: What is to be decided.
+    description: The decision to make.
     type: str
     required: true
     choices:
@@ -36,14 +36,14 @@ options:
       - leftovers
       - sum_up
   run_id:
-    description: The name of the run. Without it, it is given one.
+    description: The name of the run. By default one is made up.
     type: str
   pattern:
     description: The host pattern of the run, as its variable has it.
     type: str
     default: all
   pattern_hosts:
-    description: The hosts of the pattern of the run, whatever C(--limit) says.
+    description: The hosts of the pattern of the run, regardless of C(--limit).
     type: list
     elements: str
     default: []
@@ -52,17 +52,17 @@ options:
     type: list
     elements: str
   records:
-    description: What the other machines answered that were asked for their records.
+    description: The answers of the other machines that were asked for their records.
     type: list
     elements: dict
     default: []
   nodes:
-    description: What the clusters answered that were asked for their nodes.
+    description: The answers of the clusters that were asked for their nodes.
     type: list
     elements: dict
     default: []
   run_settings:
-    description: What the user has set, by the names of the variables.
+    description: The settings of the user, by the names of the variables.
     type: dict
     default: {}
 """

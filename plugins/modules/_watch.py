@@ -28,30 +28,30 @@ options:
     choices: [settings, program]
     required: true
   name:
-    description: With O(do=settings), what the host is called in notices.
+    description: With O(do=settings), the name of the host in notices.
     type: str
   endpoint:
     description: With O(do=settings), base URL of the metadata service.
     type: str
     default: http://169.254.169.254
   api_version:
-    description: With O(do=settings), the api-version that is asked for.
+    description: With O(do=settings), the api-version to request.
     type: str
     default: "2020-07-01"
     choices: ["2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01", auto]
   vm_name:
-    description: With O(do=settings), the host's name in Azure, where the service is not to be asked for it.
+    description: With O(do=settings), the host's name in Azure, if the service is not to be asked for it.
     type: str
   interval:
     description: With O(do=settings), seconds between readings.
     type: float
     default: 1
   heartbeat:
-    description: With O(do=settings), seconds between signs of life.
+    description: With O(do=settings), seconds between heartbeats.
     type: float
     default: 30
   status_file:
-    description: With O(do=settings), where the status is kept.
+    description: With O(do=settings), path of the status file.
     type: str
     default: /run/azure-maintenance/status.json
   journal:
@@ -59,7 +59,7 @@ options:
     type: str
     default: /var/lib/azure-maintenance/journal.json
   notify:
-    description: With O(do=settings), who is told, each with C(url), C(secret), C(ca_file) and C(headers).
+    description: With O(do=settings), the receivers of notices, each with C(url), C(secret), C(ca_file) and C(headers).
     type: list
     elements: dict
     default: []
@@ -87,17 +87,17 @@ options:
     type: int
     default: 600
   audit_file:
-    description: With O(do=settings), where the record is written.
+    description: With O(do=settings), path of the audit file.
     type: str
   manage_service:
-    description: With O(do=settings), whether systemd starts the reflexes; else the watcher does.
+    description: With O(do=settings), whether systemd starts the reflexes; otherwise the watcher does.
     type: bool
     default: true
   reflex_config:
     description: With O(do=settings), path of the configuration of the reflexes.
     type: str
   dest:
-    description: With O(do=program), where it goes.
+    description: With O(do=program), path of the program on the host.
     type: path
 """
 

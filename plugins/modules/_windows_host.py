@@ -7,13 +7,13 @@
 
 DOCUMENTATION = r"""
 module: _windows_host
-short_description: "[INTERNAL] What a Windows host does for the controller"
+short_description: "[INTERNAL] Do small actions on a Windows host for the controller"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] Small actions on a Windows host, in the order given. The first that has a problem is the last."
-  - This is the way of all modules of this collection to a Windows host. What decides is done on the controller. There
-    is no reason to use it in a playbook.
+  - "[INTERNAL] Does small actions on a Windows host, in the order given, and stops at the first that has a problem."
+  - All modules of this collection use it on Windows hosts; the decisions are made on the controller. There is no
+    reason to use it in a playbook.
 extends_documentation_fragment:
   - maintenance.azure._attributes
 attributes:
@@ -26,10 +26,10 @@ attributes:
 options:
   actions:
     description:
-      - What to do. Each has a C(action) and what that takes.
-      - C(send) sends the bytes C(request) to C(address) and C(port) and tells the bytes that come back, C(read) tells
-        what a file holds, C(replace) puts C(content) in the place of what has the digest C(expected), C(boot) tells
-        the count of boots and the uptime.
+      - The actions. Each has a C(action) and its arguments.
+      - C(send) sends the bytes C(request) to C(address) and C(port) and returns the answer, C(read) returns the content
+        of a file, C(replace) replaces content that has the digest C(expected) by C(content), C(boot) returns the count
+        of boots and the uptime.
       - With C(only_if) an action is done only if the answer to the C(send) before had a body with this digest.
     type: list
     elements: dict

@@ -9,8 +9,8 @@ short_description: Read the journal of a drain
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - The journal is a file on the host that tells what was drained, for which events, and what was found before, so that
-    a later run, also one from another controller, can go on or undo it.
+  - The journal is a file on the host that says what was drained, for which events, and what was found before, so that
+    a later run, also one from another controller, can continue or undo it.
   - The roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) keep it. This module only reads
     it.
 extends_documentation_fragment:

@@ -12,12 +12,12 @@ description:
   - Keeps two runs from beginning something at once, also runs from different controllers, with a lease in a file of a
     managed host.
   - The lease has an owner, which is one run of C(ansible-playbook), and lasts for some seconds. It is renewed only
-    while it still runs. One that has lapsed is a new lease, also for the same run, as somebody else may have had it.
+    before it lapses. After that it is a new lease, even for the same run, as another run may have had it meanwhile.
   - Beside the lease a run of C(maintenance.azure.drain_then_approve) notes what it is about to do to which host. These
-    notes stay when the lease is given back.
+    notes stay when the lease is released.
   - A lease whose owner is a process of the same controller that has died is taken over at once, any other when it has
     lapsed.
-  - The managed host counts by its own uptime. What its clock or that of a controller shows does not matter.
+  - The managed host counts by its own uptime. Its clock and that of the controller do not matter.
   - To have a lease that survives the loss of a host, delegate this task to each of a few lock hosts. A run has the
     lease if more than half of them say so.
 extends_documentation_fragment:
@@ -28,23 +28,23 @@ attributes:
     platforms: posix, windows
   check_mode:
     support: full
-    details: Takes nothing, writes nothing and gives nothing back, and tells whether it could.
+    details: Takes, writes and releases nothing, and returns whether it could.
   diff_mode:
     support: none
 options:
   do:
     description:
-      - V(take) gets the lease if nobody has it, if it has lapsed, if its owner is dead, or if it is this run's.
-      - V(renew) goes on with a lease of this run that still runs. With any other nothing is written, and no notes.
-      - V(release) gives it back if this run has it. A lease of somebody else stays as it is, and is no error.
-      - V(read) changes nothing and tells who has it, and the notes.
+      - V(take) takes the lease if nobody has it, if it has lapsed, if its owner is dead, or if it is this run's.
+      - V(renew) extends a lease of this run that has not lapsed. With any other, neither lease nor notes are written.
+      - V(release) releases it if this run has it. A lease of another run is left unchanged, and is no error.
+      - V(read) changes nothing and returns the holder and the notes.
     type: str
     choices: [take, renew, release, read]
     required: true
   run_id:
     description:
       - A name for this run, for people. Two runs that have the same name are still two.
-      - Needed unless O(do=read).
+      - Required unless O(do=read).
     type: str
   note:
     description: More about this run for people, such as the number of its job.
@@ -52,7 +52,7 @@ options:
     default: ""
   path:
     description:
-      - The file on the managed host. Its folder is made if it is missing.
+      - The file on the managed host. Its folder is created if it is missing.
     type: str
     default: /var/lib/azure-maintenance/run.lock
   group:
@@ -66,7 +66,7 @@ options:
     type: int
     default: 90
 notes:
-  - The task does not fail where somebody else has the lease. Look at RV(held).
+  - The task does not fail if another run has the lease. Look at RV(held).
   - A controller is the same if it runs the same boot of the same kernel, and has the same process ids. Two containers
     on one machine are two controllers.
   - Where the controller has no C(/proc), such as on macOS, a lease of a dead owner is only taken over when it has

@@ -41,8 +41,8 @@ options:
   drained:
     description:
       - The inventory hosts that are ready to be interrupted. By default this host alone.
-      - This module trusts this list. It does not look whether anything was drained there. The roles
-        do that, they look into the journals of the hosts.
+      - This module trusts this list, and does not check whether anything was drained there. The roles do, from the
+        journals of the hosts.
       - A host stands for the VM that its C(maintenance_status.this_host.vm_name) names, else its variable
         C(maintenance_vm_name), else its inventory name.
       - What a host says of itself counts only if the inventory confirms it, by C(maintenance_vm_name), by a resource id
@@ -64,23 +64,23 @@ options:
     description:
       - What to do with an event that names a VM outside of O(drained).
       - V(refuse) does not approve it and fails, after the other events were approved.
-      - V(allow) approves it all the same. That interrupts VMs that may not be ready for it.
+      - V(allow) approves it anyway. That interrupts VMs that may not be ready for it.
     type: str
     choices: [refuse, allow]
     default: refuse
   leader:
     description:
       - Who sends the approval of an event that names several hosts of this run.
-      - With V(elect) exactly one of them does, the first that comes to it. If it can't, it leaves it to the next, and
-        only the last one fails.
-      - With V(self) this host sends it, whatever the others do.
+      - With V(elect) exactly one of them does, the first that is ready to. If it can't, the next one tries, and only
+        the last one fails.
+      - With V(self) this host sends it, regardless of the others.
     type: str
     choices: [elect, self]
     default: elect
   wait_for:
     description:
       - How far to follow the events before the task ends.
-      - V(nothing) sends, and does not mind if the service's answer is lost.
+      - V(nothing) sends, and ignores a lost answer of the service.
       - V(accepted) makes sure that the service took the approval.
       - V(started) waits until the events have started, V(finished) until they are over. Azure takes a
         finished event away some 10 minutes after the VM is back.
@@ -94,8 +94,8 @@ options:
 notes:
   - Whoever may run a process on a VM may approve its events. The service asks for no credentials.
   - With C(run_once) or C(delegate_to) nobody else can step in for the host that runs the task.
-  - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task says so
-    when that makes it wait.
+  - Azure deletes no VM of a scale set while another deletion in it is neither approved nor timed out. The task reports
+    it when it has to wait for that.
 seealso:
   - module: maintenance.azure.scheduled_event_info
 """

@@ -25,7 +25,7 @@ attributes:
 options:
   affecting:
     description:
-      - Which events come back.
+      - Which events to return.
       - V(this_host) returns the events that name this VM.
       - V(any) returns all that the service shows, as a VM sees the events of its whole availability set or
         placement group.
@@ -51,12 +51,12 @@ options:
     choices: [Platform, User]
   within:
     description:
-      - Return only events that are due within so many seconds.
-      - An event that has started counts as due, and so does one whose time Azure did not tell.
+      - Return only events that are due within this number of seconds.
+      - An event that has started counts as due, and so does one without a date.
     type: int
   query:
     description:
-      - A JMESPath expression over the returned structure. Its result comes back as RV(query_result).
+      - A JMESPath expression over the returned structure. Its result is returned as RV(query_result).
       - Needs the Python package C(jmespath) on the controller.
     type: str
 notes:
@@ -172,7 +172,7 @@ events:
       type: str
       sample: Scheduled
     source:
-      description: V(Platform), V(User), or V(none) where Azure did not tell.
+      description: V(Platform), V(User), or V(none) if Azure sent none.
       type: str
       sample: Platform
     resource_type:
@@ -204,7 +204,7 @@ events:
       description: Whether the event names this VM. V(none) where this VM's name is not known.
       type: bool
     other_fields:
-      description: What else Azure sent, under Azure's own names. Only there where there is something.
+      description: Other fields that Azure sent, under Azure's own names, if there are any.
       type: dict
 pending:
   description: Whether some event in RV(events) has not started yet.
@@ -216,7 +216,7 @@ read_at:
   returned: success
   sample: "2026-11-16T00:20:32Z"
 query_result:
-  description: What O(query) gave.
+  description: The result of O(query).
   type: raw
   returned: when O(query) was given
 """

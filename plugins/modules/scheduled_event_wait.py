@@ -10,9 +10,9 @@ version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
   - Reads the Scheduled Events of a VM, at a polite rate, until the events that are asked for have started or are over.
-  - Approves nothing. An event that nobody approved starts by itself when its time has come.
-  - A VM that reboots meanwhile, or a service that does not answer, is waited for too. A bad reading is never taken for
-    the end of an event.
+  - Approves nothing. An event that nobody approved starts by itself when it is due.
+  - It also waits for a VM that reboots meanwhile, and for a service that does not answer. A bad reading is never taken
+    for the end of an event.
 extends_documentation_fragment:
   - maintenance.azure._attributes
   - maintenance.azure._attributes.on_the_controller

@@ -218,7 +218,7 @@ def test_a_changed_file_and_a_pushed_commit(first, folder, awx):
     done = set_up(folder, awx.environment, {**MORE, **fewer, "awx_setup_notification": secret}).ended()
     assert awx.refusals == []
     assert done.of("Fetch the project")["changed"] is True
-    said = done.of("Say what is there and how it is kept up to date")["msg"]
+    said = done.of("Report what was created and how it is kept up to date")["msg"]
     assert "with revision 2222222 of https://git.example.com" in said
     assert "when you run this again" in said
     assert any(write.startswith("PATCH notification_templates/") for write in awx.writes)
@@ -262,7 +262,7 @@ def test_a_project_that_is_not_fetched_in_time_is_said_in_a_sentence(folder):
     with AwxDouble(PROJECT) as other:
         other.syncs.outcomes = ["pending", "pending"]
         done = set_up(folder, other.environment, {"awx_setup_project_timeout": 3}, shown=("awx.yml",)).ended(2)
-        said = done.of("Say that the project could not be fetched")["msg"]
+        said = done.of("Report that the project could not be fetched")["msg"]
         assert "could not fetch https://git.example.com/ops/azure-maintenance.git within 3 seconds" in said
         assert other.syncs.looks <= 4
 
@@ -271,14 +271,14 @@ def test_a_first_sync_that_failed_is_tried_again(folder):
     with AwxDouble(PROJECT) as other:
         other.syncs.outcomes = ["failed", "failed"]
         done = set_up(folder, other.environment, shown=("awx.yml",)).ended(2)
-        assert "Then run this again." in done.of("Say that the project could not be fetched")["msg"]
+        assert "Then run this again." in done.of("Report that the project could not be fetched")["msg"]
         set_up(folder, other.environment, shown=("awx.yml",)).ended()
 
 
 def test_an_organization_that_is_not_there_is_said_in_a_sentence(folder, awx):
     writes = list(awx.writes)
     done = set_up(folder, awx.environment, {"awx_setup_organization": "Defualt"}).ended(2)
-    said = done.of("Make sure that there is the organization")["msg"]
+    said = done.of("Make sure that the organization exists")["msg"]
     assert said.startswith("AWX has no organization Defualt, or this user may not see it")
     assert awx.writes == writes
 
@@ -304,19 +304,19 @@ def test_two_sets_in_one_awx(first, folder, awx):
 def test_a_wrong_token_is_said_in_a_sentence(folder, awx):
     done = set_up(folder, awx.environment, CONTROLLER_OAUTH_TOKEN="a wrong one").ended(2)
     where = awx.environment["CONTROLLER_HOST"]
-    said = done.of("Say why AWX can't be asked")["msg"]
+    said = done.of("Report why AWX can't be asked")["msg"]
     assert said == f"AWX at {where} does not accept the token in CONTROLLER_OAUTH_TOKEN."
 
 
 def test_an_awx_that_is_not_there_is_said_in_a_sentence(folder):
     done = set_up(folder, {"CONTROLLER_HOST": "http://127.0.0.1:1", "CONTROLLER_OAUTH_TOKEN": "any"}).ended(2)
-    said = done.of("Say why AWX can't be asked")["msg"]
+    said = done.of("Report why AWX can't be asked")["msg"]
     assert said == "AWX at http://127.0.0.1:1 is out of reach: [Errno 111] Connection refused."
 
 
 def test_without_awx_awx_it_says_how_to_get_it(folder):
     done = set_up(folder, {}, ANSIBLE_COLLECTIONS_PATH=collections_path().split(":", maxsplit=1)[0]).ended(2)
-    said = done.of("Say why AWX can't be asked")["msg"]
+    said = done.of("Report why AWX can't be asked")["msg"]
     assert said == "The collection awx.awx is not installed: ansible-galaxy collection install awx.awx."
 
 
@@ -331,5 +331,5 @@ def test_without_awx_awx_it_says_how_to_get_it(folder):
 def test_settings_that_can_not_be_meant(folder, awx, settings, said):
     writes = list(awx.writes)
     done = set_up(folder, awx.environment, settings).ended(2)
-    assert said in done.of("Refuse settings that can't be meant")["msg"]
+    assert said in done.of("Refuse unusable settings")["msg"]
     assert awx.writes == writes

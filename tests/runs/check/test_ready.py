@@ -110,7 +110,7 @@ def test_a_report_that_can_not_be_written_is_told(tmp_path):
         "check_report=/proc/nothing/x.json",
     ]
     done = run(tmp_path, command).ended(2)
-    assert "Name a file in check_report that may be written" in done.of("Put together what was seen")["msg"]
+    assert "Name a file in check_report that may be written" in done.of("Combine the findings")["msg"]
 
 
 @pytest.mark.rest
@@ -119,7 +119,7 @@ def test_of_many_hosts_only_what_is_not_good_is_shown(tmp_path):
     hosts = {f"web-{number}": own for number in range(21)}
     hosts["web-3"] = {**own, "drain_steps": [{"no such kind": {}}]}
     found = check(tmp_path, inventory(tmp_path, hosts))
-    lines = found.run.of("Say what was found")["msg"]
+    lines = found.run.of("Report what was found")["msg"]
     (told,) = [line for line in lines if " web-" in line and "the fleet" not in line]
     assert told.startswith("bad      web-3,")
     assert "there is no kind no such kind" in told

@@ -86,7 +86,7 @@ def found(tmp_path_factory):
 @pytest.mark.parametrize("secret", SECRETS)
 def test_no_secret_is_told(found, secret):
     assert secret not in json.dumps(found.report)
-    shown = "\n".join(found.run.of("Say what was found")["msg"])
+    shown = "\n".join(found.run.of("Report what was found")["msg"])
     assert secret not in shown
 
 

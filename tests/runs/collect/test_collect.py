@@ -92,7 +92,7 @@ def log(fleet, first):
 
 def test_who_can_not_be_read_stops_nobody_and_is_named_in_the_one_summary(first, text, folder, hosts, settings):
     assert first.code == 0, first.output
-    lines = first.of("Say what was found")["msg"]
+    lines = first.of("Report what was found")["msg"]
     assert lines[0] == "7 hosts: 4 with nothing planned, 1 with events, 2 unread"
     assert lines[1].startswith("Reboot Scheduled, not before 20")
     assert lines[1].endswith(": web-1")
@@ -139,7 +139,7 @@ def test_a_reading_does_not_outlive_the_next_one_that_fails(first, folder, hosts
     fleet.fault(vm="db", kind="html")
     fleet.fault(vm="web-0", kind="html")
     again = collect(folder, hosts, settings, "-e", "maintenance_hosts=all:!bad:!gone")
-    assert again.of("Say what was found")["msg"][0] == "5 hosts: 2 with nothing planned, 1 with events, 2 unread"
+    assert again.of("Report what was found")["msg"][0] == "5 hosts: 2 with nothing planned, 1 with events, 2 unread"
     members, said = graph(folder, hosts, settings)
     # web-0 was not read itself, but others of its delivery group were.
     assert members["maintenance_clear"] == ["10.0.0.9", "web-0", "web-2"], said
@@ -151,6 +151,6 @@ def test_a_reading_does_not_outlive_the_next_one_that_fails(first, folder, hosts
 def test_where_none_could_be_read_it_fails(folder, settings):
     lost = str(inventory(folder, {"lost": {"maintenance_endpoint": "http://127.0.0.1:1"}}, "lost.json"))
     done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.collect"], **settings).ended(2)
-    assert done.of("Refuse to go on where none of the hosts could be read")["msg"].startswith("None of the hosts")
+    assert done.of("Fail if none of the hosts could be read")["msg"].startswith("None of the hosts")
     # The report is where somebody reads about it.
     done = run(folder, ["ansible-playbook", "-i", lost, "maintenance.azure.report"], **settings).ended()

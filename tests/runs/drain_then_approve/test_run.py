@@ -71,7 +71,7 @@ def test_enough_hosts_stay_in_service(tmp_path):
         fleet.assert_one_domain_at_a_time()
 
 
-READ = "Ask each host what is planned, and what an earlier run left behind"
+READ = "Read the events and the journal of each host"
 # In a batch of more than twelve hosts one of them asks for all.
 LEASE = "Ask the lock hosts for the lease"
 # What every host of a plain wave goes through. Each line costs some 20 ms for each host: think twice before adding one.
@@ -83,7 +83,7 @@ TASKS_OF_A_HOST = [
     LEASE,
     "Drain the host",
     LEASE,
-    "Write down that the approval begins",
+    "Mark the approval in the journal",
     "Approve the event",
     LEASE,
     "Wait until the event is over",

@@ -267,7 +267,7 @@ def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
     """Another run is at work on db."""
     other = {**journal("Other", "take_over", "r2"), "when": "inventory_hostname == 'db'"}
     run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(wait=["A1"]), ignore_errors=True)
-    assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
+    assert run.of(ROLE + "Mark the approval in the journal", "db")["refused"] == "owner"
     assert posts(fleet) == []
     sent = run.of(ROLE + "Approve the event", "web")["results"][0]
     assert "could not be written into the journal of db" in sent["refused"][0]["reason"]
@@ -289,7 +289,7 @@ def test_an_event_that_needs_no_drain_is_marked_too(fleet):
 def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
     old = "{{ maintenance_status.host_clock.seconds - 41 }}"
     run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(seconds=old), ignore_errors=True)
-    assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
+    assert run.of(ROLE + "Mark the approval in the journal", "web")["refused"] == "age"
     assert posts(fleet) == []
     assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
 

@@ -24,7 +24,7 @@ from helpers.waiting import wait_until
 LOCK_HOSTS = ("web-1", "web-2", "web-10")
 MODULE = "maintenance.azure.lease"
 ASKED = "Take the lease on each lock host"
-VERDICT = "Go on only with the lease"
+VERDICT = "Continue only with the lease"
 TASKS = ROOT / "playbooks" / "tasks"
 ONE = ["web-1"]
 
@@ -135,10 +135,10 @@ def test_take_renew_release_also_outside_the_limit(tmp_path, hosts):
     assert (looked / "run.lock").stat().st_mode & 0o777 == 0o600
     assert [item["changed"] for item in done.of(ASKED)["results"]] == [True, True, True]
     assert [item["__lease_host"] for item in done.of(ASKED)["results"]] == list(LOCK_HOSTS)
-    assert done.of("See whether a majority gave it")["held"]
+    assert done.of("Check whether a majority granted the lease")["held"]
     renewed = done.of("Renew the lease on each lock host")["results"]
     assert [(item["renewed"], item["changed"]) for item in renewed] == [(True, False)] * 3
-    assert [item["changed"] for item in done.of("Give the lease back on each lock host")["results"]] == [True] * 3
+    assert [item["changed"] for item in done.of("Release the lease on each lock host")["results"]] == [True] * 3
     assert [list((tmp_path / lock_host).iterdir()) for lock_host in LOCK_HOSTS] == [[], [], []]
 
 
@@ -171,7 +171,7 @@ def test_a_lease_of_another_controller_is_taken_when_it_has_lapsed(tmp_path, hos
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine", lock_wait=wait, lock_hosts=lock_hosts))
     assert done.code == code, done.output
     # Who gets it and who does not: both hear the notes.
-    (heard,) = done.of("See whether a majority gave it", "web-1")["notes"]
+    (heard,) = done.of("Check whether a majority granted the lease", "web-1")["notes"]
     assert heard == {**note("web-11"), "by": lock_hosts, "lacking": []}
     if code:
         assert "run elsewhere of deploy@ctl2 (job 7)" in done.of(VERDICT, "web-1")["msg"]
@@ -187,7 +187,7 @@ def test_one_lock_host_may_be_away(tmp_path):
     hosts = make_hosts(tmp_path, "web-1")
     done = play(tmp_path, hosts, TAKE, RENEW, RELEASE, arguments=extra(run_id="mine")).ended()
     assert "web-1: unreachable, web-2: held, web-10: held" in done.output
-    assert done.of("See whether a majority gave it")["unread_lock_hosts"] == ["web-1"]
+    assert done.of("Check whether a majority granted the lease")["unread_lock_hosts"] == ["web-1"]
 
 
 def test_a_lock_host_that_lies_counts_as_unread(tmp_path):
@@ -196,7 +196,7 @@ def test_a_lock_host_that_lies_counts_as_unread(tmp_path):
     hosts = make_hosts(tmp_path, web_1=liar.host_vars)
     done = play(tmp_path, hosts, TAKE, RENEW, arguments=extra(run_id="mine"), PATH=liar.path(with_curl=False)).ended()
     assert liar.told()
-    found = done.of("See whether a majority gave it")
+    found = done.of("Check whether a majority granted the lease")
     assert (found["held"], found["unread_lock_hosts"], found["notes"]) == (True, ["web-1"], [])
     assert "web-1: The host answered something else than it was asked for" in found["msg"]
 
@@ -208,7 +208,7 @@ def test_one_lock_host_that_refuses_outweighs_two_that_grant(tmp_path, hosts):
     foreign(tmp_path, 600, lock_hosts=["web-10"])
     done = play(tmp_path, hosts, TAKE, arguments=extra(run_id="mine")).ended(2)
     assert REFUSED in done.of(VERDICT, "web-1")["msg"]
-    assert done.of("See whether a majority gave it")["refused_by"] == ["web-10"]
+    assert done.of("Check whether a majority granted the lease")["refused_by"] == ["web-10"]
     # What it had is given back.
     assert holders(tmp_path) == {"web-1": None, "web-2": None, "web-10": "elsewhere"}
 

@@ -73,7 +73,7 @@ def run(folder, inventory, playbook, *arguments, **settings):
 
 def test_collect_keeps_what_was_read(tmp_path, inventory, windows):
     found = run(tmp_path, inventory, "collect").ended()
-    results = found.everywhere("Keep what was read, or that nothing was")
+    results = found.everywhere("Save each reading, or that there is none")
     kept = {name: result["ansible_facts"] for name, result in results.items()}
     status = {name: one["maintenance_status"] for name, one in kept.items()}
     assert [event["id"] for event in status["web-1"]["events"] if event["affects_this_host"]] == ["E1"]

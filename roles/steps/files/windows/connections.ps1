@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Waits until few enough established connections are left on some ports, or the time is over. Tells how many are left.
+# Waits until few enough established connections are left on some ports, or the time is over. Returns how many are left.
 [CmdletBinding(SupportsShouldProcess = $true)]
 param ([int[]]$Ports, [int]$AtMost, [int]$Seconds)
 

@@ -166,7 +166,7 @@ def test_never_told_is_who_was_not_read_and_of_whom_the_inventory_says_not_enoug
 
 def test_who_is_not_known_or_not_read_has_not_been_silent_about_an_event():
     host_vars = {"a": read("va", "E1"), "b": {"maintenance_status": None}, "c": read("vc", "e2")}
-    assert not_shown(["a", "b", "c", "stranger"], host_vars, ["E1", "E2"]) == {"e1": ["vc"], "e2": ["va"]}
+    assert not_shown(["a", "b", "c", "outsider"], host_vars, ["E1", "E2"]) == {"e1": ["vc"], "e2": ["va"]}
 
 
 # What the tasks of the role approve returned, put together.

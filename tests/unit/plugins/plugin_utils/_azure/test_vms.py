@@ -116,7 +116,7 @@ def test_the_same_names_in_another_resource_group_are_other_vms(rg):
 def test_an_id_that_two_declared_groups_show_is_two_events():
     """One of them is a lie, or a host is of another group than declared: neither changes the other."""
     mine = reading("a", event("a", **SOON), group="x")
-    for lie in (event("a", status="Started"), event("b", type="Preempt"), event("b", "stranger", status="Started")):
+    for lie in (event("a", status="Started"), event("b", type="Preempt"), event("b", "outsider", status="Started")):
         for given in in_both_orders({"a": mine, "b": reading("b", lie, group="y")}):
             found = seen_by_group(given)
             assert (list(found["x"].hosts), list(found["x"].shown_by), found["x"].outside) == (["a"], ["a"], [])
@@ -207,7 +207,7 @@ def test_the_most_urgent_comes_first_and_what_names_nobody_of_this_run_is_left_o
         event("a", id="late", not_before="2026-11-16T00:30:00Z"),
         event("a", id="B", not_before="2026-11-16T00:10:00Z"),
         event("a", id="a", not_before="2026-11-16T00:10:00Z"),
-        event("stranger", id="other"),
+        event("outsider", id="other"),
         event("a", id="now", status="Started"),
     ]
     readings = {"a": reading("a", *shown)}

@@ -95,7 +95,7 @@ def fleets(draw: st.DrawFn) -> list[InventoryHost]:
 @st.composite
 def events(draw: st.DrawFn) -> dict[str, Any]:
     return event(
-        *draw(st.lists(st.sampled_from(["web-0", "web-1", "Web-0", "db", "stranger"]), max_size=3)),
+        *draw(st.lists(st.sampled_from(["web-0", "web-1", "Web-0", "db", "outsider"]), max_size=3)),
         id=draw(st.sampled_from(["A", "a", "B"])),
         type=draw(st.sampled_from(["Reboot", "Freeze"])),
         status=draw(st.sampled_from(["Scheduled", "Started", "New"])),

@@ -64,7 +64,7 @@ def fleets_with_liars(draw):
     events = [
         event(
             f"E{number}",
-            *draw(st.lists(st.sampled_from([*NAMES, "other", "stranger"]), min_size=1, unique=True)),
+            *draw(st.lists(st.sampled_from([*NAMES, "other", "outsider"]), min_size=1, unique=True)),
             status=draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
             type=draw(st.sampled_from(["Reboot", "Freeze"])),
             duration_seconds=draw(st.sampled_from([None, 1])),
@@ -333,7 +333,7 @@ def test_an_event_of_two_declared_groups_is_refused_by_name():
 
 def test_a_liar_of_another_declared_group_neither_stops_nor_starts_anything_there():
     true = event("E", "web-0")
-    for lie in (event("E", "web-0", "liar"), event("E", "web-0", status="Started"), event("E", "web-0", "stranger")):
+    for lie in (event("E", "web-0", "liar"), event("E", "web-0", status="Started"), event("E", "web-0", "outsider")):
         fleet = {
             "web-0": host("web-0", true, maintenance_delivery_group="blue"),
             "liar": host("liar", lie, maintenance_delivery_group="green"),

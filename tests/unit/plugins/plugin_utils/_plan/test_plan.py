@@ -49,7 +49,7 @@ def fleets(draw):
     events = [
         event(
             f"E{number}",
-            *draw(st.lists(st.sampled_from([*NAMES, "stranger"]), min_size=1, max_size=3, unique=True)),
+            *draw(st.lists(st.sampled_from([*NAMES, "outsider"]), min_size=1, max_size=3, unique=True)),
             kind=draw(st.sampled_from(["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "Reimage"])),
             due=draw(st.sampled_from(["2026-11-16T00:15:00Z", "2026-11-20T00:00:00Z"])),
             status=draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
@@ -289,7 +289,7 @@ def test_waves_are_counted_from_one():
     assert [(wave["number"], wave["of"]) for wave in the_plan(fleet)["waves"]] == [(1, 3), (2, 3), (3, 3)]
 
 
-@pytest.mark.parametrize("resources", [["web-0"], ["web-0", "stranger"]])
+@pytest.mark.parametrize("resources", [["web-0"], ["web-0", "outsider"]])
 def test_what_is_left_alone_is_not_approved(resources):
     far = event("D", *resources, kind="Redeploy", due="2026-11-21T00:00:00Z")
     (entry,) = the_plan({"web-0": host(far)}, uncovered="allow")["ignored"]

@@ -31,7 +31,7 @@ def fleets(draw, tidy=None):
     names = NAMES if tidy else draw(st.lists(st.sampled_from(NAMES), unique=True))
     events = []
     for number in range(draw(st.integers(0, 6))):
-        chosen = NAMES[draw(st.integers(0, 1)) :: 2] if tidy else [*NAMES, "stranger"]
+        chosen = NAMES[draw(st.integers(0, 1)) :: 2] if tidy else [*NAMES, "outsider"]
         resources = draw(st.lists(st.sampled_from(chosen), min_size=tidy * 2, max_size=2 if tidy else 4, unique=True))
         due = draw(st.sampled_from(TIMES))
         status = "Scheduled" if due else draw(st.sampled_from(["Scheduled", "Started"]))

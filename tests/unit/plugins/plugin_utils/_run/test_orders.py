@@ -217,7 +217,7 @@ def events(draw):
     for number in range(draw(st.integers(1, 4))):
         action = draw(st.sampled_from(["drain", "drain", "approve", "ignore"]))
         status = draw(st.sampled_from(["Scheduled", "Scheduled", "Started"]))
-        uncovered = draw(st.sampled_from([[], [], ["stranger"]]))
+        uncovered = draw(st.sampled_from([[], [], ["outsider"]]))
         made.append(
             {
                 "id": f"E{number}",

@@ -600,7 +600,7 @@ def test_what_is_known_of_notes_is_what_was_said_last_by_who_holds_the_lease():
     known = [note("web-0"), note("web-1")]
     lost = _leases.verdicts_of(run, answers(held=False, notes=[note("web-2")]), "take", NOW)
     assert lost.notes(known) == known
-    held = _leases.verdicts_of(run, answers(notes=[note("web-0"), note("stranger")]), "take", NOW)
+    held = _leases.verdicts_of(run, answers(notes=[note("web-0"), note("outsider")]), "take", NOW)
     assert [one["host"] for one in held.notes(known)] == ["web-0"]
 
 

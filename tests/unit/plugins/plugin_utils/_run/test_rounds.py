@@ -178,7 +178,7 @@ def test_what_names_a_host_that_can_not_be_read_is_drained_as_far_as_that_goes(o
 
 
 def test_what_can_not_be_approved_is_drained_late_and_waited_for_with_the_lease():
-    events = [event("E", "web-0", "stranger", at="00:05")]
+    events = [event("E", "web-0", "outsider", at="00:05")]
     made = decided(fleet(events), ["web-0"])
     assert (ids(made), made["drain"], made["again"]) == (["E"], ["web-0"], False)
     made = decided(fleet(events), ["web-0"], unleased={GROUP: "It is held by x."})
@@ -187,13 +187,13 @@ def test_what_can_not_be_approved_is_drained_late_and_waited_for_with_the_lease(
 
 def test_what_can_not_be_approved_is_not_drained_hours_before_it_is_due():
     """And a run that will have ended by then does not wait for it."""
-    events = [event("E", "web-0", "stranger", at="05:00")]
+    events = [event("E", "web-0", "outsider", at="05:00")]
     made = decided(fleet(events), ["web-0"])
     assert (ids(made), made["drain"], made["waits"]) == ([], [], True)
-    assert made["held"] == {"E": "Nobody speaks in this run for stranger, which event E names"}
+    assert made["held"] == {"E": "Nobody speaks in this run for outsider, which event E names"}
     made = decided(fleet(events), ["web-0"], patience=1800.0)
     assert (ids(made), made["waits"]) == ([], False)
-    made = decided(fleet([event("E", "web-0", "stranger", at="00:30")]), ["web-0"], patience=1800.0)
+    made = decided(fleet([event("E", "web-0", "outsider", at="00:30")]), ["web-0"], patience=1800.0)
     assert (ids(made), made["waits"]) == ([], True)
 
 
@@ -201,12 +201,12 @@ def test_what_can_not_be_approved_is_not_drained_beside_another_domain():
     events = [
         event("F", "web-0", "web-1", "web-2", kind="Freeze", duration=5, at="00:02"),
         event("E0", "web-0", at="00:03"),
-        event("E1", "web-1", "stranger", at="00:04"),
+        event("E1", "web-1", "outsider", at="00:04"),
         event("E2", "web-2", "another", at="00:05"),
     ]
     made = decided(fleet(events), ["web-0", "web-1", "web-2"])
     assert (ids(made), made["drain"]) == (["F", "E0"], ["web-0"])
-    chain = [event("A", "web-0", "web-1", at="00:03"), event("B", "web-1", "web-2", "stranger", at="00:04")]
+    chain = [event("A", "web-0", "web-1", at="00:03"), event("B", "web-1", "web-2", "outsider", at="00:04")]
     made = decided(fleet(chain), ["web-0", "web-1", "web-2"])
     assert (ids(made), made["drain"]) == (["A"], ["web-0", "web-1"])
 
@@ -294,7 +294,7 @@ def test_only_what_is_held_back_says_what_is_waited_for(second, journal):
 
 
 def test_a_lease_of_another_group_is_no_help():
-    hosts = two_groups([event("E", "web-0", "stranger")], [])
+    hosts = two_groups([event("E", "web-0", "outsider")], [])
     made = decided(hosts, ["web-0", "web-1"], unleased={"set-web-0": "It is held by x."})
     assert (ids(made), made["drain"]) == ([], [])
 

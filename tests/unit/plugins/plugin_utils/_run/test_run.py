@@ -123,7 +123,7 @@ def test_what_is_drained_by_this_run_is_marked_and_approved():
 
 
 @pytest.mark.parametrize(
-    "events", [[reboot(0), reboot(1, "Started")], [reboot(0), {**reboot(1, "Started"), "resources": ["stranger"]}]]
+    "events", [[reboot(0), reboot(1, "Started")], [reboot(0), {**reboot(1, "Started"), "resources": ["outsider"]}]]
 )
 def test_another_domain_that_goes_down_meanwhile_holds_the_approval_back(events):
     """The document that was read right before says so."""
