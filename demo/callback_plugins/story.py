@@ -35,7 +35,7 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_ok(self, result):
         said = result._result.get("msg")
-        if self.task == "Show the plan" and not context.CLIARGS.get("check"):
+        if self.task == "Plan the waves" and not context.CLIARGS.get("check"):
             return  # The stage before has shown it.
         if isinstance(said, list):
             self._tell_changes()

@@ -1,15 +1,13 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run knows goes in as a text, and comes out as one: plugin_utils/_run decides, the playbooks do it.
+"""What a run does next: plugin_utils/_run decides, the playbooks do it, and the store keeps what is known.
 
-A task is a process of its own, so nothing stays in memory. One text, as Ansible walks through all of a variable that is
-not one each time it is named; and no facts, as those outlive a run in a fact cache.
+What is returned is what the plays need for their conditions, and what an operator reads.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import typing as t
 import uuid
@@ -22,8 +20,9 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ..plugin_utils._approve.order import marks_name_only
 from ..plugin_utils._azure.vms import NAME_VARIABLES, InventoryNames, hosts_by_vm_name, known_vms
 from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common.store import Overtaken, RunStore
 from ..plugin_utils._common.text import host_names, iso_time, needed_vars
-from ..plugin_utils._host.readings import DRAIN, Documents, last_reading
+from ..plugin_utils._host.readings import LAST_READING, Documents, last_reading
 from ..plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
 from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
 from ..plugin_utils._run import round as _round
@@ -34,7 +33,7 @@ from ..plugin_utils._run.model import read_run_settings
 from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
 from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
 from ..plugin_utils._run.run import RecordHolder, answer_of_cluster, foreign_records, recorded_hosts, with_records
-from ..plugin_utils._run.run_state import RunState, from_carried, packed, to_carry, unpacked
+from ..plugin_utils._run.run_state import LeaseCall, Order, RunState, as_read, as_written
 from ..plugin_utils._run.summary import run_summary
 from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
 from ..plugin_utils._steps.work import NO_EVENT
@@ -45,32 +44,24 @@ ACTIONS = (
     "check",
     "decide",
     "confirm_drain",
-    "drained",
     "order",
     "confirm_approval",
-    "returned",
     "record",
     "leftovers",
     "sum_up",
 )
 OPTIONS = dict(
     do=dict(type="str", required=True, choices=ACTIONS),
-    state=dict(type="str"),
-    round=dict(type="str"),
-    hosts=dict(type="list", elements="str"),
     run_id=dict(type="str"),
     lock_hosts=dict(type="list", elements="str"),
+    pattern=dict(type="str", default="all"),
     pattern_hosts=dict(type="list", elements="str", default=[]),
-    asked=dict(type="int", default=0),
-    answers=dict(type="str"),
-    others=dict(type="list", elements="str"),
-    wave=dict(type="int", default=0),
     records=dict(type="list", elements="dict", default=[]),
     nodes=dict(type="list", elements="dict", default=[]),
     run_settings=dict(type="dict", default={}),
 )
 READ = (*PLAN_VARIABLES, "maintenance_service")
-REGISTERED = ("maintenance_status", "drain_result", "approve_result", "restore_result")
+REGISTERED = ("drain_result", "approve_result", "restore_result")
 LEASE_ANSWERS = "__lease_answers"
 READ_AGAIN = "__read_again"
 
@@ -85,32 +76,58 @@ class ActionModule(ActionBase):
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS)
         self.task_vars = task_vars or {}
         self.hostvars = self.task_vars["hostvars"]
-        self.hosts = host_names(options["hosts"] or [])
         self.options = options
         self.now = time.time()
-        self.state: RunState = unpacked(options["state"]) if options["state"] else t.cast(RunState, {})
-        self.round: dict[str, t.Any] = from_carried(options["round"]) if options["round"] else {}
+        self.store = RunStore(constants.DEFAULT_LOCAL_TMP)
+        # Host -> what it is to do next, where that is decided here.
+        self.orders: dict[str, dict[str, t.Any]] | None = None
+        # Lease -> what its lock hosts are told next.
+        self.lease_terms: dict[str, dict[str, t.Any]] = {}
         try:
             self.run_settings = read_run_settings(plain(options["run_settings"]))
+            if options["do"] != "begin":
+                self.state: RunState = as_read(self.store.state())
             result = getattr(self, f"_{options['do']}")()
+            self._keep()
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
+        except Overtaken:
+            raise AnsibleActionFail("Another task of this run has gone on meanwhile: this one does nothing") from None
         # Azure's words are in it: text, never a template. Before ansible-core 2.19 that has to be said.
         return wrap_var({"changed": False, **result})
 
-    def _variables(self, names: tuple[str, ...]) -> dict[str, dict[str, t.Any]]:
-        found = needed_vars(self.hosts, self.hostvars, names, texts=PLAN_TEXTS)
-        if "maintenance_status" in names:
-            documents = Documents(constants.DEFAULT_LOCAL_TMP)
-            for known in found.values():
-                if DRAIN in names:
-                    known["maintenance_status"] = last_reading(known)
-                if isinstance(known.get("maintenance_status"), dict):
-                    known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
+    def _keep(self) -> None:
+        """Written before anything is done about it."""
+        state, known = as_written(self.state), _run.for_the_actions(self.state)
+        if self.options["do"] == "begin":
+            self.store.begin(state, self._plays(), **known)
+        else:
+            changes = self.options["do"] in ("plan", "record")
+            known["lease_terms"] = self.lease_terms
+            self.store.keep(state, self._plays() if changes else None, self.orders, **known)
+
+    def _plays(self) -> dict[str, t.Any]:
+        plays = _run.for_the_plays(self.state, self.run_settings, self.now)
+        if self.run_settings.plan_only and self.state["plan"]:
+            plays["planned"] = _run.in_numbers(self.state["plan"])
+        return plays
+
+    @property
+    def batch(self) -> list[str]:
+        """The hosts of the batch that can be reached."""
+        return [str(host) for host in self.task_vars["ansible_play_batch"]]
+
+    def _variables(self, hosts: t.Iterable[str], *more: str) -> dict[str, dict[str, t.Any]]:
+        found = needed_vars(hosts, self.hostvars, tuple(dict.fromkeys((*READ, *LAST_READING, *more))), texts=PLAN_TEXTS)
+        documents = Documents(constants.DEFAULT_LOCAL_TMP)
+        for known in found.values():
+            known["maintenance_status"] = last_reading(known)
+            if isinstance(known.get("maintenance_status"), dict):
+                known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
         return found
 
-    def _inventory(self) -> _view.Inventory:
-        mine = set(self.hosts)
+    def _inventory(self, hosts: t.Iterable[str]) -> _view.Inventory:
+        mine = set(hosts)
 
         def elsewhere() -> dict[str, list[str]]:
             others = [str(host) for host in self.hostvars if host not in mine]
@@ -124,22 +141,19 @@ class ActionModule(ActionBase):
     def _answers(self) -> dict[str, dict[str, t.Any]]:
         """Lease -> lock host -> what it answered. Who asked whom does not matter."""
         # Where one host has asked for all, all have its answers; else each host has a part of them.
-        if len(_asked(self.task_vars)) == self.options["asked"]:
+        if len(_asked(self.task_vars)) == len(self.state["round"]["calls"]):
             return _by_lease([self.task_vars])
-        return self._answers_of([str(host) for host in self.task_vars.get("ansible_play_batch", ())])
-
-    def _answers_of(self, hosts: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-        return _by_lease(needed_vars(hosts, self.hostvars, (LEASE_ANSWERS,)).values())
+        return _by_lease(needed_vars(self.batch, self.hostvars, (LEASE_ANSWERS,)).values())
 
     def _read_again(self) -> dict[str, dict[str, t.Any]] | None:
-        """Hosts outside of the batch that had to be read first, with what they said; None before that."""
-        if self.options["others"] is None:
+        """Hosts outside of the batch that had to be read first, with what they have said; None before that."""
+        others = self.state["round"].get("others")
+        if others is None:
             return None
-        names = [str(host) for host in self.task_vars.get("ansible_play_batch", ())]
         said = {}
-        for variables in needed_vars(names, self.hostvars, (READ_AGAIN,)).values():
+        for variables in needed_vars(self.batch, self.hostvars, (READ_AGAIN,)).values():
             for result in (variables.get(READ_AGAIN) or {}).get("results", ()):
-                if result["__other"] in self.options["others"]:
+                if result["__other"] in others:
                     said[str(result["__other"])] = plain(result)
         found = needed_vars(list(said), self.hostvars, READ)
         documents = Documents(constants.DEFAULT_LOCAL_TMP)
@@ -148,36 +162,43 @@ class ActionModule(ActionBase):
             for host, status in said.items()
         }
 
-    def _told(self, **more: t.Any) -> dict[str, t.Any]:
-        shared = _run.for_the_plays(self.state, self.run_settings)
-        return {"run": {"state": packed(self.state), **shared}, **more}
-
     def _begin(self) -> dict[str, t.Any]:
-        inventory = [str(host) for host in self.hostvars if host != "localhost" or host in self.hosts]
+        hosts = [str(host) for host in self.task_vars["ansible_play_hosts_all"]]
+        self._check_pattern(hosts)
+        inventory = [str(host) for host in self.hostvars if host != "localhost" or host in hosts]
         names = ("maintenance_delivery_group", *(["maintenance_service"] if self._counts_services() else []))
         variables = needed_vars(inventory, self.hostvars, names, texts=(*SIGNS_OF_WINDOWS, *PLAN_TEXTS))
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         run_id = self.options["run_id"] or str(uuid.uuid4())
         windows = windows_hosts(variables)
-        services = self._services(variables) if self._counts_services() else {}
+        services = self._services(variables, hosts) if self._counts_services() else {}
         vms = known_vms(inventory, plain(variables))
-        self.state = _run.begin(
-            run_id, self.now, self.hosts, groups, self.options["lock_hosts"], windows, services, vms
-        )
+        self.state = _run.begin(run_id, self.now, hosts, groups, self.options["lock_hosts"], windows, services, vms)
         # Where steps leave a record: those machines are asked who is drained there.
-        found = {place for places in self._needs(self.hosts).values() for place in places}
-        return self._told(
-            places=[place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
-            clusters=[place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
-        )
+        found = {place for places in self._needs(hosts).values() for place in places}
+        return {
+            "run_id": run_id,
+            "plays": str(self.store.plays),
+            "places": [place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
+            "clusters": [place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
+        }
+
+    def _check_pattern(self, hosts: t.Sequence[str]) -> None:
+        """A play's host pattern knows extra variables and those of import_playbook, but none of the inventory."""
+        if not set(hosts) <= set(host_names(self.options["pattern_hosts"])):
+            raise ValueError(
+                f"maintenance_hosts is {self.options['pattern']} in the inventory, where plays can't see it, so they"
+                " would run on other hosts too. Give it with -e maintenance_hosts=PATTERN, or as a variable of"
+                " import_playbook."
+            )
 
     def _counts_services(self) -> bool:
         return self.run_settings.settings.min_in_service is not None
 
-    def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, str]:
+    def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> dict[str, str]:
         """A service is all hosts that have its name, else all hosts of the pattern: whatever --limit says."""
         found = {host: str(known.get("maintenance_service") or "").strip() for host, known in variables.items()}
-        of_the_pattern = {*host_names(self.options["pattern_hosts"]), *self.hosts}
+        of_the_pattern = {*host_names(self.options["pattern_hosts"]), *hosts}
         return {host: service for host, service in found.items() if service or host in of_the_pattern}
 
     def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[RecordHolder]]:
@@ -205,8 +226,9 @@ class ActionModule(ActionBase):
         }
         for one in self.options["nodes"]:
             answers[Cluster(**plain(one["__cluster"]))] = answer_of_cluster(plain(one))
-        needs = self._needs(self.hosts)
-        others = {host for answer in answers.values() for host in recorded_hosts(answer)} - set(self.hosts)
+        hosts = self.state["hosts"]
+        needs = self._needs(hosts)
+        others = {host for answer in answers.values() for host in recorded_hosts(answer)} - set(hosts)
         for host in sorted(others & self.state["lease_of"].keys()):
             try:
                 needs.update(self._needs([host]))
@@ -219,161 +241,166 @@ class ActionModule(ActionBase):
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
         taken_away = set(_run.hosts_taken_away(self.state))
-        self.hosts = [host for host in self.hosts if host not in taken_away]
-        self.state = _run.plan(self.state, self._variables(READ), self.run_settings, self._inventory(), self.now)
+        hosts = [host for host in self.state["hosts"] if host not in taken_away]
+        self.state = _run.plan(self.state, self._variables(hosts), self.run_settings, self._inventory(hosts), self.now)
         made = self.state["plan"]
-        return self._told(
-            lines=[*made["lines"], *foreign_records(self.state)],
-            shows=self.state["number_of_pass"] == 1 or bool(made["waves"]),
-            planned=_run.in_numbers(made),
-            calls=self.state["first_wave"]["calls"] if self.state["first_wave"] else [],
-            nothing_read=len(made["unknown"]) >= len(self.state["hosts"]),
-        )
+        if self.state["number_of_pass"] > 1 and not made["waves"]:
+            return {}
+        # Shown as what the module debug returns.
+        return {"msg": [*made["lines"], *foreign_records(self.state)], "_ansible_verbose_always": True}
 
     def _check(self) -> dict[str, t.Any]:
-        # Any host of the run may have asked for the lease of its first wave.
-        early = self._answers_of(self.state["hosts"]) if self.state["first_wave"] else {}
-        found = _run.check(self.state, self.hosts, self.run_settings, early, self.now)
+        turn = self.state["round"]
+        if turn.get("goes_on"):
+            return {"stop": "", "lines": [], "calls": self._to_ask(turn["lease"], False), "reads": turn["reads"]}
+        found = _run.check(self.state, self.batch, self.run_settings, self.now)
         if found["stop"]:
             self.state["stopped"] = found["stop"]
-        return self._told(
-            stop=found["stop"],
-            lines=found["lines"],
-            calls=found["calls"],
-            hosts=found["hosts"],
-            reads=found["reads"],
-            answers=to_carry(early) if found["begun"] else "",
-            wave=found["wave"]["number"] if found["wave"] else 0,
-        )
+        wave = found["wave"]["number"] if found["wave"] else 0
+        self.state["round"] = {
+            "wave": wave,
+            "hosts": found["hosts"],
+            "reads": found["reads"],
+            "lease": found["calls"],
+            "calls": found["calls"],
+        }
+        told = {name: found[name] for name in ("stop", "lines", "reads")}
+        return {**told, "calls": self._to_ask(found["calls"], False)}
 
     def _decide(self) -> dict[str, t.Any]:
-        early = self.options["answers"]
-        answers = from_carried(early) if early else self._answers()
+        turn = self.state["round"]
+        again = self._read_again()
+        if not turn["reads"]:
+            others = _round.read_first(self.state, turn["hosts"], self.run_settings, self._answers(), self.now)
+            if others is not None:
+                turn["reads"], turn["others"] = turn["hosts"], others
+                return {"reads": turn["reads"], "others": others, "calls": []}
         found = _round.decide(
             self.state,
-            self._variables(READ),
+            self._variables(turn["hosts"]),
             self.run_settings,
-            self._inventory(),
-            answers,
+            self._inventory(turn["hosts"]),
+            self._answers(),
             self.now,
-            bool(early),
-            self._read_again(),
+            again,
         )
+        if found["others"]:
+            turn["others"] = found["others"]
+            return {"reads": [], "others": found["others"], "calls": []}
+        turn["decision"], turn["calls"] = found, found["calls"]
         warnings = outvoted(self.state, self.now)
-        return {**self._round_told(found), **({"warnings": warnings} if warnings else {})}
+        return {
+            "reads": [],
+            "others": [],
+            "calls": self._to_ask(found["calls"]),
+            **({"warnings": warnings} if warnings else {}),
+        }
 
     def _confirm_drain(self) -> dict[str, t.Any]:
-        decision = t.cast(_round.Decision, self.round["decision"])
-        self._take_up_round()
-        return self._round_told(_round.confirm_drain(self.state, decision, self._answers(), self.now))
-
-    def _take_up_round(self) -> None:
-        """Take in what has changed since the state was written, hosts that became unreachable included."""
-        self.state["notes"], self.state["refusals"] = self.round["notes"], self.round["refusals"]
-        self.hosts = self.round["batch"]
-
-    def _round_told(self, decision: _round.Decision) -> dict[str, t.Any]:
-        found = decision["round"]
-        return {
-            "text": to_carry({"decision": decision, "batch": self.hosts, **self._heard()}),
-            "drain": found["drain"],
-            "orders": _each_as_text(
-                {
-                    host: {"events": found["drain_for"][host], "fence": decision["fences"][host]}
-                    for host in found["drain"]
-                }
-            ),
-            "run_id": self.state["run_id"],
-            "calls": decision["calls"],
-            "others": decision["others"],
-        }
-
-    def _heard(self) -> dict[str, t.Any]:
-        """What the lock hosts have said in this round. The state is written down at its end."""
-        return {"notes": self.state["notes"], "refusals": self.state["refusals"]}
-
-    def _drained(self) -> dict[str, t.Any]:
-        results = self._registered(DRAIN)
-        return {
-            "by_tasks": left_to_tasks(results),
-            "reads": to_be_read_again(results, self.run_settings.oldest_reading, self.now),
-        }
-
-    def _returned(self) -> dict[str, t.Any]:
-        return {"by_tasks": left_to_tasks(self._registered("restore_result"))}
-
-    def _registered(self, name: str) -> dict[str, t.Any]:
-        found = needed_vars(self.hosts, self.hostvars, (), texts=(name,))
-        return {host: known.get(name) or {} for host, known in found.items()}
+        turn = self.state["round"]
+        turn["decision"] = _round.confirm_drain(self.state, turn["decision"], self._answers(), self.now)
+        found, fences = turn["decision"]["round"], turn["decision"]["fences"]
+        events = found["drain_for"]
+        self._order_hosts({host: {"events": events[host], "fence": fences[host]} for host in found["drain"]})
+        return {}
 
     def _order(self) -> dict[str, t.Any]:
-        found = self.round["decision"]["round"]
-        self._take_up_round()
-        variables = self._variables((*READ, "drain_result"))
-        orders, held, calls = _round.order(self.state, found, variables, self.run_settings, self._inventory(), self.now)
-        return self._orders_told(orders, held, calls)
+        turn = self.state["round"]
+        found = turn["decision"]["round"]
+        results = self._registered("drain_result", found["drain"])
+        unfinished = left_to_tasks(results)
+        reads = {*unfinished, *to_be_read_again(results, self.run_settings.oldest_reading, self.now)}
+        if reads and not turn.get("finished"):
+            turn["finished"] = True
+            return {"by_tasks": unfinished, "reads": sorted(reads), "calls": []}
+        variables, inventory = self._variables(turn["hosts"]), self._inventory(turn["hosts"])
+        orders, held, calls = _round.order(self.state, found, variables, self.run_settings, inventory, self.now)
+        return {"by_tasks": [], "reads": [], **self._orders_told(orders, held, calls)}
 
     def _confirm_approval(self) -> dict[str, t.Any]:
-        self._take_up_round()
-        orders, calls = self.round["orders"], self.round["calls"]
-        orders, held = _round.confirm_approval(self.state, orders, self._answers(), calls, self.now)
-        return self._orders_told(orders, held, [])
+        turn = self.state["round"]
+        orders, held = _round.confirm_approval(self.state, turn["orders"], self._answers(), turn["calls"], self.now)
+        told = self._orders_told(orders, held, [])
+        self._order_hosts(orders)
+        return told
 
-    def _orders_told(self, orders: t.Any, held: dict[str, str], calls: t.Any) -> dict[str, t.Any]:
-        known = {**self.round, "orders": orders, "calls": calls, **self._heard()}
-        found = known["decision"]["round"]
+    def _orders_told(self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]) -> dict[str, t.Any]:
+        turn = self.state["round"]
+        turn["orders"], turn["calls"], turn["finished"] = orders, calls, False
+        found = turn["decision"]["round"]
         found["held"].update(held)
         found["again"] = found["again"] or bool(held) or any(one["drain"] == "put_off" for one in orders.values())
         return {
-            "id": str(uuid.uuid4()),
-            "text": to_carry(known),
-            "orders": _each_as_text(orders),
-            "run_id": self.state["run_id"],
-            "calls": calls,
+            "calls": self._to_ask(calls),
             # The others are marked by the command that approves.
             "marked_before": [
                 host for host, one in orders.items() if one["acts"] and not marks_name_only(host, one["marks"])
             ],
-            "restores": [host for host, one in orders.items() if one["restore"]],
         }
+
+    def _to_ask(self, calls: t.Sequence[LeaseCall], with_notes: bool = True) -> list[dict[str, t.Any]]:
+        """What the plays need to know of these calls."""
+        if with_notes:
+            self.lease_terms = {call["group"]: {name: call[name] for name in ("notes", "forget")} for call in calls}
+        return [{"group": call["group"], "lock_host": call["lock_host"], "with_notes": with_notes} for call in calls]
+
+    def _order_hosts(self, orders: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
+        self.orders = {host: {**order, "run_id": self.state["run_id"]} for host, order in orders.items()}
+
+    def _registered(self, name: str, hosts: t.Iterable[str]) -> dict[str, t.Any]:
+        found = needed_vars(hosts, self.hostvars, (), texts=(name,))
+        return {host: known.get(name) or {} for host, known in found.items()}
 
     def _leftovers(self) -> dict[str, t.Any]:
-        since = self.round.get("since") or self.now
-        orders, pause = _run.return_leftovers(self.state, self._variables(READ), self.run_settings, since, self.now)
-        return {
-            "text": to_carry({"orders": orders, "since": since}),
-            "orders": _each_as_text(orders),
-            "run_id": self.state["run_id"],
-            "restores": [host for host, one in orders.items() if one["restore"]],
-            "pause": pause,
-        }
+        since = self.state["round"].get("since", self.now)
+        orders, pause = _run.return_leftovers(
+            self.state, self._variables(self.batch), self.run_settings, since, self.now
+        )
+        # What others have noted counts with a lease, and here is none.
+        self.state["notes"] = []
+        self.state["round"] = {"wave": 0, "hosts": self.batch, "orders": orders, "since": since}
+        self._order_hosts(orders)
+        return {"pause": pause}
 
     def _record(self) -> dict[str, t.Any]:
-        found = self.round["decision"]["round"] if "decision" in self.round else None
-        batch, self.hosts = self.hosts, list(self.round["orders"])
-        self.state["notes"] = self.round.get("notes", [])
-        self.state["refusals"] = self.round.get("refusals", self.state["refusals"])
-        variables = self._variables((*READ, *REGISTERED))
-        self.state, calls, of_others = _round.record(
-            self.state, self.round["orders"], found, variables, self.options["wave"], self.now
+        turn = self.state["round"]
+        orders = turn["orders"]
+        unfinished = left_to_tasks(
+            self._registered("restore_result", [host for host, one in orders.items() if one["restore"]])
         )
+        if unfinished and not turn.get("finished"):
+            turn["finished"] = True
+            return {"by_tasks": unfinished, "reads": [], "calls": [], "of_others": False, "again": False}
+        turn["finished"] = False
+        found = turn["decision"]["round"] if "decision" in turn else None
+        hosts = list(orders)
+        variables = self._variables(hosts, *REGISTERED)
+        self.state, calls, of_others = _round.record(self.state, orders, found, variables, turn["wave"], self.now)
+        result = {"by_tasks": [], "calls": self._to_ask(calls), "of_others": of_others}
         if found is None:
-            return self._told(calls=calls, of_others=of_others)
-        again, pause = goes_on(self.state, found, self.hosts, batch, self.run_settings, self.now)
-        hosts = left_of_the_batch(self.state, found, batch)
+            return result
+        again, pause = goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
+        hosts = left_of_the_batch(self.state, found, self.batch) if again else []
+        # Without hosts the batch ends, and the next one begins anew.
+        self.state["round"] = {}
+        if hosts:
+            self.state["round"] = {
+                "wave": turn["wave"],
+                "hosts": hosts,
+                "reads": hosts,
+                "lease": turn["lease"],
+                "calls": turn["lease"],
+                "goes_on": True,
+            }
         held = [f"Event {event} waits: {why}" for event, why in found["held"].items()]
-        return self._told(
-            calls=calls,
-            of_others=of_others,
-            again=again and bool(hosts),
-            pause=pause,
-            hosts=hosts,
-            lines=held,
-        )
+        return {**result, "again": bool(hosts), "reads": hosts, "pause": pause, "lines": held}
 
     def _sum_up(self) -> dict[str, t.Any]:
         run = {**self.state, "ended_at": iso_time(self.now)}
-        return {**run_summary(run, self.state["outcomes"], self.state["plan"])}
+        summary = run_summary(run, self.state["outcomes"], self.state["plan"])
+        # As the module set_stats returns it, for later jobs.
+        stats = {"data": {"maintenance_run": summary["artifact"]}, "per_host": False, "aggregate": False}
+        return {**summary, "ansible_stats": stats}
 
 
 def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
@@ -389,8 +416,3 @@ def _asked(variables: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
     """What one host was answered; who had nobody to ask has an item without a lease."""
     results = (variables.get(LEASE_ANSWERS) or {}).get("results", ())
     return [result for result in results if "group" in result["__call"]]
-
-
-def _each_as_text(orders: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """By host, so that none has to read those of all."""
-    return {host: json.dumps(order) for host, order in orders.items()}

@@ -14,6 +14,7 @@ from ..plugin_utils._common.ansible import in_one_sentence
 
 
 class ActionModule(ApproveAction):
+    by_curl = True
     _supports_check_mode = True
     _requires_connection = True
 

@@ -19,6 +19,7 @@ from ..plugin_utils._host.service import NAME_NOT_TOLD, HostFailed, ServiceActio
 
 
 class ActionModule(ServiceAction):
+    by_curl = True
     _supports_check_mode = True
     _requires_connection = True
 

@@ -34,11 +34,6 @@ options:
     type: str
     choices: [mark, send, wait]
     required: true
-  order:
-    description: >-
-      What a run has decided for this host, in place of the variables of the role that say so: C(ids) and
-      C(undrained_ids) to approve, C(wait_ids) to wait for, the C(drained) hosts, C(marks), C(fence) and C(run_id).
-    type: dict
 """
 
 EXAMPLES = r"""

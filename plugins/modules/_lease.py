@@ -23,9 +23,9 @@ attributes:
 options:
   do:
     description:
+      - V(ask) asks one lock host, as M(maintenance.azure.lease) does, in the name of the run whose task it is.
       - V(lock_hosts) returns the first three hosts in natural order, or those that the user wants, in an order that is
         the same for every run.
-      - V(ask) does on one lock host what M(maintenance.azure.lease) does, and keeps the notes of a run there.
       - V(verdict) combines the results of M(maintenance.azure.lease) on several lock hosts. It does not fail where the
         lease is not held, see RV(held).
     type: str
@@ -41,43 +41,6 @@ options:
       - With O(do=verdict), all hosts that keep the lease. Required then.
     type: list
     elements: str
-  what:
-    description:
-      - With O(do=ask), what to do, as in M(maintenance.azure.lease). V(nothing) asks nobody and returns nothing. It is
-        for a task that is spread over more hosts than there are to ask.
-    type: str
-    choices: [take, renew, release, read, nothing]
-  run_id:
-    description: With O(do=ask), a name for this run.
-    type: str
-  note:
-    description: With O(do=ask), more about this run for people.
-    type: str
-    default: ""
-  path:
-    description: With O(do=ask), the file on the lock host.
-    type: str
-    default: /var/lib/azure-maintenance/run.lock
-  seconds:
-    description: With O(do=ask), how long the lease lasts from now, for O(what=take) and O(what=renew).
-    type: int
-    default: 90
-  notes:
-    description:
-      - With O(do=ask), notes to write, for O(what=take) and O(what=renew). One that is there for the same host is
-        replaced; one without a C(mark), and one for each event of a C(mark), stand side by side.
-      - A note has the keys C(host), C(events) (a list of ids), C(type), C(run), C(at) (seconds) and C(mark), which is
-        V(null), or has the keys C(event), C(hosts), C(at), C(takes_down) and C(vanishing).
-    type: list
-    elements: dict
-    default: []
-  forget:
-    description:
-      - With O(do=ask), hosts whose notes are removed, before O(notes) are written, for O(what=take) and O(what=renew).
-      - For O(what=release) only the notes that this run has written itself, whether it still has the lease or not.
-    type: list
-    elements: str
-    default: []
   group:
     description: With O(do=ask) and O(do=verdict), whose lease it is.
     type: str
@@ -92,10 +55,27 @@ options:
     default: {}
   asked:
     description:
-      - With O(do=verdict), what the lock hosts were asked to do. With V(renew), only those count that had this run's
-        lease all the time.
+      - With O(do=ask) and O(do=verdict), what the lock hosts are asked to do. With V(renew), only those count that had
+        this run's lease all the time.
+      - Without it, no lock host is asked.
     type: str
     choices: [take, renew, release, read]
+  with_notes:
+    description: With O(do=ask), the lock host gets the notes that the run has for it in its store.
+    type: bool
+    default: false
+  path:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: str
+    default: /var/lib/azure-maintenance/run.lock
+  seconds:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: int
+    default: 90
+  note:
+    description: With O(do=ask), as in M(maintenance.azure.lease).
+    type: str
+    default: ""
 seealso:
   - module: maintenance.azure.lease
 """

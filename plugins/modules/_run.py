@@ -9,7 +9,7 @@ short_description: "[INTERNAL] Decides what a run does next"
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
-  - "[INTERNAL] The state of a run goes in as a text, and comes out as one."
+  - "[INTERNAL] It reads the state of the run from its store, decides, and keeps the new state there."
   - It runs on the controller and touches no host.
   - This is what the plays of C(maintenance.azure.drain_then_approve) ask. There is no reason to use it in a playbook.
 extends_documentation_fragment:
@@ -30,26 +30,18 @@ options:
       - check
       - decide
       - confirm_drain
-      - drained
       - order
       - confirm_approval
-      - returned
       - record
       - leftovers
       - sum_up
-  state:
-    description: What the run knows, as it was returned before.
-    type: str
-  round:
-    description: What was decided in this round, as it was returned before.
-    type: str
-  hosts:
-    description: The hosts of the play, or of the batch.
-    type: list
-    elements: str
   run_id:
     description: The name of the run. Without it, it is given one.
     type: str
+  pattern:
+    description: The host pattern of the run, as its variable has it.
+    type: str
+    default: all
   pattern_hosts:
     description: The hosts of the pattern of the run, whatever C(--limit) says.
     type: list
@@ -59,28 +51,13 @@ options:
     description: The lock hosts, where the user has named them.
     type: list
     elements: str
-  asked:
-    description: How many lock hosts were asked right before.
-    type: int
-    default: 0
-  answers:
-    description: What the lock hosts answered before, as it was returned then.
-    type: str
-  others:
-    description: The hosts outside of the batch that were read again.
-    type: list
-    elements: str
-  wave:
-    description: The number of the wave.
-    type: int
-    default: 0
-  nodes:
-    description: What clusters answered about nodes that are drained.
+  records:
+    description: What the other machines answered that were asked for their records.
     type: list
     elements: dict
     default: []
-  records:
-    description: What the other machines answered that were asked for their records.
+  nodes:
+    description: What the clusters answered that were asked for their nodes.
     type: list
     elements: dict
     default: []
@@ -94,19 +71,25 @@ EXAMPLES = r"""
 - name: Begin, as the playbook does
   maintenance.azure._run:
     do: begin
-    hosts: "{{ ansible_play_hosts_all }}"
+    pattern_hosts: "{{ ansible_play_hosts_all }}"
   register: begun
   run_once: true
 """
 
 RETURN = r"""
-run:
-  description: The state of the run as a text, and what the plays need to know of it.
-  type: dict
-  returned: where it has changed
-lines:
-  description: What to tell the operator.
+calls:
+  description: The lock hosts to ask next, and what they are told.
+  type: list
+  elements: dict
+  returned: where the lease is needed next
+reads:
+  description: The hosts to read next.
   type: list
   elements: str
-  returned: where there is something to tell
+  returned: where that is decided
+lines:
+  description: What an operator is shown.
+  type: list
+  elements: str
+  returned: where there is something to show
 """

@@ -89,9 +89,6 @@ options:
   audit_file:
     description: With O(do=settings), where the record is written.
     type: str
-  steps_dir:
-    description: With O(do=settings), where the lists of steps are kept on the host, each by its digest.
-    type: str
   manage_service:
     description: With O(do=settings), whether systemd starts the reflexes; else the watcher does.
     type: bool
@@ -124,14 +121,6 @@ content:
   returned: success, with O(do=settings)
 reflex_content:
   description: The content of the configuration of the reflexes; empty where no rule does more than tell.
-  type: str
-  returned: success, with O(do=settings)
-steps_content:
-  description: The list of steps, with marks in place of what is known of an event.
-  type: str
-  returned: success, with O(do=settings)
-steps_digest:
-  description: The digest of that list.
   type: str
   returned: success, with O(do=settings)
 has_secrets:

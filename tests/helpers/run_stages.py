@@ -70,13 +70,6 @@ def ordered(events, journal, **more):
     return run, _round.order(run, found["round"], known, run_settings(), INVENTORY, NOW)
 
 
-def begun(events, told, **more):
-    """A run whose lock hosts were asked right after the plan, and what is checked before its first wave."""
-    run = a_run(events=events)
-    wave = run["plan"]["waves"][0]["hosts"]
-    return run, _run.check(run, wave, run_settings(), told, more.get("now", NOW))
-
-
 def with_reflexes(known, left=True):
     return {
         **known,

@@ -6,9 +6,7 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-import calendar
 import collections
-import glob
 import hashlib
 import io
 import json
@@ -68,6 +66,9 @@ def endpoint_of_lease(text, now):
 
 
 def _is_expired(lease, now):
+    # As glob below, needed by few: what a command imports is most of its time.
+    import calendar
+
     expiry = _DHCLIENT_EXPIRY.search(lease)  # "expire 0 never;" does not match
     try:
         return bool(expiry) and calendar.timegm(tuple(int(part) for part in expiry.groups())) < now
@@ -82,6 +83,8 @@ def endpoints_by_dhcp(root="/", now=None):
 
 
 def _lease_texts(root):
+    import glob
+
     for pattern in LEASE_FILES:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             try:

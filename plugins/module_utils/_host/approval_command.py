@@ -102,4 +102,4 @@ def sent(request, transport=HttpTransport, here=HERE):
         _tell_outcome(marking, answers)
     except JournalError as error:
         return dict(_journal_command.failure_of(error), kind="refused")
-    return {"changed": False, "answers": dict(answers, clock=None)}
+    return {"changed": False, "answers": dict(answers)}

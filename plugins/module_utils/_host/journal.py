@@ -44,7 +44,7 @@ def begun(data, events, run_id, boot, now):
     known = {_event_key(event) for event in data["events"]}
     data["events"] += [event for event in events if _event_key(event) not in known]
     # What was undone is as if it had never been done: its next drain looks at the host anew.
-    data["steps"] = [step for step in data["steps"] if step["status"] != "undone"]
+    data["steps"] = [step for step in data["steps"] if has_to_be_undone(step)]
     if data["state"] == "restoring" or data["boot_id"] != boot:
         # Systemd has started again what we had stopped, or somebody has begun to undo it: who knows what else.
         for step in data["steps"]:
@@ -58,10 +58,21 @@ def _event_key(event):
     return str(event.get("id", "")).lower()
 
 
+def has_to_be_undone(step):
+    """Whether it was begun, and nobody knows that nothing has come of it."""
+    return step["status"] != "undone" and not step.get("changed_nothing")
+
+
 def recorded(data, records, now):
     """The journal with these records of steps in it. The state that was found first stays."""
     for record in records:
         step = next((step for step in data["steps"] if step["number"] == record["number"]), None)
+        if step and step["status"] == "undone" and record["status"] == "started":
+            # A step of another list may have its number.
+            data["steps"].remove(step)
+            step = None
+        # Where a failure is the first that is written down, the step has never begun.
+        changed_nothing = record["status"] == "failed" and (step is None or record.get("changed_nothing"))
         if step is None:
             if record.get("kind") is None:
                 raise JournalError("Step %s is not in the journal" % record["number"])
@@ -73,7 +84,10 @@ def recorded(data, records, now):
         if step["before"] is None:
             step["before"] = record.get("before")
         step["status"] = record["status"]
-        step.pop("error", None)
+        for key in ("error", "changed_nothing"):
+            step.pop(key, None)
+        if changed_nothing:
+            step["changed_nothing"] = True
         if record["status"] == "started":
             step.update(started_at=now, ended_at=None)
             if data["state"] == "drained":
@@ -148,7 +162,7 @@ def all_drained(data, now):
 
 
 def all_undone(data, now):
-    left = [step for step in data["steps"] if step["status"] != "undone"]
+    left = [step for step in data["steps"] if has_to_be_undone(step)]
     if left:
         raise JournalError("The journal can't be closed, not undone yet: %s" % _named(left))
     data.update(state="restored", restored_at=now)

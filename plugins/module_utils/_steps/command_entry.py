@@ -7,6 +7,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import contextlib
+import sys
 import time
 
 from .._azure.documents import newly_confirmed, with_confirmed
@@ -23,6 +24,7 @@ from .runner import StepRunner, Unhealthy
 
 def carried_out(order, check_mode, here=HERE):
     """The result of the module for an order."""
+    _take_kinds(order.get("kinds") or ())
     runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode, here=here)
     # A machine that is worked on from elsewhere keeps no such record.
     runner.audit = order.get("audit") if here.can_act else None
@@ -38,6 +40,14 @@ def carried_out(order, check_mode, here=HERE):
         return result
     except (StepError, JournalError) as error:
         return _failure(error)
+
+
+def _take_kinds(sources):
+    """Kinds that this order needs: a module is sent with what it imports, and nobody imports a kind by its name."""
+    for name, source in sources:
+        if name not in sys.modules:
+            part = sys.modules[name] = type(sys)(name)
+            exec(compile(source, name, "exec"), part.__dict__)  # noqa: S102
 
 
 def _says_who_works(order, runner):
@@ -92,9 +102,10 @@ def _several(order, runner):
 
 
 def _look(order, runner):
-    """A reading right after the drain, if that is through: it saves one that is asked for by itself."""
+    """A reading right after the drain or the return, if that is through: it saves one that is asked for by itself."""
     journal = OwnedJournal(runner.journal, runner.run_id)
-    if (runner.journal.read() or {}).get("state") != "drained":
+    # After a return there is no journal any more.
+    if (runner.journal.read() or {}).get("state") != ("drained" if order["direction"] == "drain" else None):
         return None
     look = _ownership.look(order["look"], runner.here.clock, **runner.here.service)
     if look is None:
@@ -118,7 +129,7 @@ def _done_in_a_row(order, runner):
         runner.started = runner.clock()
         try:
             runner.check_contact()
-            results.append(_one(dict(step_order, direction=order["direction"]), runner, left))
+            results.append(_one(dict({"direction": order["direction"]}, **step_order), runner, left))
         except (StepError, JournalError) as error:
             results.append(_failure(error))
             break

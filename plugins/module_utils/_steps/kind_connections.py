@@ -6,37 +6,54 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from .kind import Kind
 from .machine import StepError, in_seconds
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 ESTABLISHED = "01"
 
 
-def look(host, arguments):
-    return {"established": count(arguments["ports"])}
-
-
-def drain(host, arguments, before):
-    at_most, ports = arguments["at_most"], ", ".join(str(port) for port in arguments["ports"])
-    if host.check_mode:
-        if before["established"] > at_most:
-            host.done.append("waited for %d connections on %s" % (before["established"] - at_most, ports))
-        return
-    if host.wait_until(lambda: count(arguments["ports"]) <= at_most):
-        return
-    complaint = "%d established connections on port %s are left after %s, at most %d are allowed" % (
-        count(arguments["ports"]),
-        ports,
-        in_seconds(host.timeout),
-        at_most,
+class Connections(Kind):
+    name = "connections"
+    options = dict(
+        ports=dict(type="list", elements="int", required=True),
+        at_most=dict(type="int", default=0),
+        timeout=dict(type="int", default=60),
+        on_timeout=dict(type="str", default="fail", choices=["fail", "continue"]),
     )
-    if arguments["on_timeout"] == "fail":
-        raise StepError(complaint)
-    host.warnings.append(complaint)
+    acts_on = ("ports",)
+    # Waiting leaves nothing to undo.
+    undone_by = ()
+    on_windows = "connections"
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        for port in arguments["ports"]:
+            if not isinstance(port, int) or not 0 < port < 65536:
+                yield "%s is not a port" % port
 
-def restore(host, arguments, before):
-    """Waiting leaves nothing to undo."""
+    @classmethod
+    def look(cls, host, arguments):
+        return {"established": count(arguments["ports"])}
+
+    @classmethod
+    def drain(cls, host, arguments, before):
+        at_most, ports = arguments["at_most"], ", ".join(str(port) for port in arguments["ports"])
+        if host.check_mode:
+            if before["established"] > at_most:
+                host.done.append("waited for %d connections on %s" % (before["established"] - at_most, ports))
+            return
+        if host.wait_until(lambda: count(arguments["ports"]) <= at_most):
+            return
+        complaint = "%d established connections on port %s are left after %s, at most %d are allowed" % (
+            count(arguments["ports"]),
+            ports,
+            in_seconds(host.timeout),
+            at_most,
+        )
+        if arguments["on_timeout"] == "fail":
+            raise StepError(complaint)
+        host.warnings.append(complaint)
 
 
 def count(ports, tables=TABLES):

@@ -7,54 +7,85 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
 import errno
+import re
 import socket
 
-from .machine import StepError, in_seconds
+from .kind import PATH, Kind
+from .machine import StepError, bad_path, in_seconds
 
+# A space or a semicolon would begin another command in HAProxy's command line.
+NAME = re.compile(r"[A-Za-z0-9_.:-]+\Z")
 # Bits of srv_admin_state, from HAProxy's management guide.
+
 MAINTENANCE_BITS = 0x01 | 0x02 | 0x04 | 0x20 | 0x40
 DRAIN_BITS = 0x08 | 0x10
 UP = 2
 SECONDS_PER_COMMAND = 10
 
 
-def look(host, arguments):
-    server = _server(arguments)
-    return {"state": server["state"], "up": server["up"]}
+class HAProxy(Kind):
+    name = "load_balancer.haproxy"
+    options = dict(
+        backend=dict(type="str", required=True),
+        server=dict(type="str", required=True),
+        socket=dict(type="str", default="/run/haproxy/admin.sock"),
+        host=dict(type="str"),
+        timeout=dict(type="int", default=60),
+        wait_sessions=dict(type="int"),
+    )
+    acts_on = ("backend", "server")
+    has_host = True
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        for name in ("backend", "server"):
+            if not NAME.match(str(arguments[name])):
+                yield "%r can't be the name of a %s of HAProxy" % (arguments[name], name)
+        for problem in bad_path("socket", arguments["socket"]):
+            yield problem
 
-def drain(host, arguments, before):
-    """Nothing is done to a server that somebody else took out of rotation: draining would end its maintenance."""
-    name = "%s/%s" % (arguments["backend"], arguments["server"])
-    if before["state"] == "ready" and _server(arguments)["state"] == "ready":
-        host.change("drained %s in HAProxy" % name, _set_state, arguments, "drain")
-        if not host.check_mode and _server(arguments)["state"] != "drain":
-            raise StepError("HAProxy took the command, but %s is not drained" % name)
-    wait_sessions = arguments.get("wait_sessions")
-    if wait_sessions is None or host.check_mode:
-        return
-    if not host.wait_until(lambda: _sessions(arguments) <= wait_sessions):
-        raise StepError(
-            "HAProxy still has %d sessions with %s after %s, at most %d are allowed"
-            % (_sessions(arguments), name, in_seconds(host.timeout), wait_sessions)
-        )
+    @classmethod
+    def needs(cls, arguments):
+        return [(PATH, arguments["socket"], "socket")]
 
+    @classmethod
+    def look(cls, host, arguments):
+        server = _server(arguments)
+        return {"state": server["state"], "up": server["up"]}
 
-def restore(host, arguments, before):
-    if before.get("state") != "ready":
-        return
-    name = "%s/%s" % (arguments["backend"], arguments["server"])
-    state = _server(arguments)["state"]
-    if state == "maint":
-        host.warnings.append("%s was put into maintenance in HAProxy by somebody else, and stays so" % name)
-        return
-    if state == "drain":
-        host.change("%s is ready again in HAProxy" % name, _set_state, arguments, "ready")
-    # The next host must not be taken out of rotation before HAProxy sends anything to this one.
-    if before.get("up") and not host.check_mode and not host.wait_until(lambda: _in_rotation(arguments)):
-        raise StepError(
-            "HAProxy does not take %s for up after %s: look at its health check" % (name, in_seconds(host.timeout))
-        )
+    @classmethod
+    def drain(cls, host, arguments, before):
+        """Nothing is done to a server that somebody else took out of rotation: draining would end its maintenance."""
+        name = "%s/%s" % (arguments["backend"], arguments["server"])
+        if before["state"] == "ready" and _server(arguments)["state"] == "ready":
+            host.change("drained %s in HAProxy" % name, _set_state, arguments, "drain")
+            if not host.check_mode and _server(arguments)["state"] != "drain":
+                raise StepError("HAProxy took the command, but %s is not drained" % name)
+        wait_sessions = arguments.get("wait_sessions")
+        if wait_sessions is None or host.check_mode:
+            return
+        if not host.wait_until(lambda: _sessions(arguments) <= wait_sessions):
+            raise StepError(
+                "HAProxy still has %d sessions with %s after %s, at most %d are allowed"
+                % (_sessions(arguments), name, in_seconds(host.timeout), wait_sessions)
+            )
+
+    @classmethod
+    def restore(cls, host, arguments, before):
+        if before.get("state") != "ready":
+            return
+        name = "%s/%s" % (arguments["backend"], arguments["server"])
+        state = _server(arguments)["state"]
+        if state == "maint":
+            host.warnings.append("%s was put into maintenance in HAProxy by somebody else, and stays so" % name)
+            return
+        if state == "drain":
+            host.change("%s is ready again in HAProxy" % name, _set_state, arguments, "ready")
+        # The next host must not be taken out of rotation before HAProxy sends anything to this one.
+        if before.get("up") and not host.check_mode and not host.wait_until(lambda: _in_rotation(arguments)):
+            raise StepError(
+                "HAProxy does not take %s for up after %s: look at its health check" % (name, in_seconds(host.timeout))
+            )
 
 
 def _in_rotation(arguments):

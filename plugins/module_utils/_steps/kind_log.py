@@ -6,10 +6,22 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+import re
 import syslog
 
-from .machine import WebError, request
+from .kind import Kind
+from .machine import WebError, bad_web_address, request
 
+TAG = re.compile(r"[A-Za-z0-9_.@:/-]{1,64}\Z")
+WEBHOOK = dict(
+    url=dict(type="str", required=True),
+    headers=dict(type="dict"),
+    body=dict(type="raw"),
+    required=dict(type="bool", default=False),
+    sent_from=dict(type="str", default="host", choices=["host", "controller"]),
+    timeout=dict(type="int", default=10),
+    validate_certs=dict(type="bool", default=True),
+)
 PRIORITIES = {
     "debug": syslog.LOG_DEBUG,
     "info": syslog.LOG_INFO,
@@ -19,17 +31,41 @@ PRIORITIES = {
 }
 
 
-def look(host, arguments):
-    return {}
+class Log(Kind):
+    name = "log"
+    options = dict(
+        message=dict(type="str", required=True),
+        restore_message=dict(type="str"),
+        tag=dict(type="str", default="azure-maintenance"),
+        priority=dict(type="str", default="notice", choices=["debug", "info", "notice", "warning", "err"]),
+        webhook=dict(type="dict", options=WEBHOOK),
+        timeout=dict(type="int", default=30),
+    )
+    undone_by = ("restore_message",)
+    on_windows = "log"
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        if not TAG.match(str(arguments.get("tag") or "azure-maintenance")):
+            yield "%r can't be the tag of a message" % arguments["tag"]
+        webhook = arguments.get("webhook")
+        problem = bad_web_address(webhook["url"], webhook.get("headers")) if webhook else None
+        if problem:
+            yield problem
 
-def drain(host, arguments, _before):
-    _tell(host, arguments, arguments["message"])
+    @classmethod
+    def webhook_of_the_controller(cls, arguments):
+        webhook = arguments.get("webhook")
+        return webhook if webhook and webhook.get("sent_from") == "controller" else None
 
+    @classmethod
+    def drain(cls, host, arguments, _before):
+        _tell(host, arguments, arguments["message"])
 
-def restore(host, arguments, _before):
-    if arguments.get("restore_message"):
-        _tell(host, arguments, arguments["restore_message"])
+    @classmethod
+    def restore(cls, host, arguments, _before):
+        if arguments.get("restore_message"):
+            _tell(host, arguments, arguments["restore_message"])
 
 
 def _tell(host, arguments, message):

@@ -12,37 +12,66 @@ import os
 import re
 import shutil
 
-from .machine import StepError
+from .kind import A_COMMAND, PATH, Kind
+from .machine import StepError, bad_path
 
+SERVER = re.compile(r"[A-Za-z0-9_.:/\[\]-]+\Z")
 # A `server` directive that is not in a comment; its last word decides.
+
 DIRECTIVE = re.compile(
     r"^(?P<lead>[ \t]*(?:upstream\s+\S+\s*\{[ \t]*)?)(?P<statement>server\s+(?P<address>[^\s;]+)[^;#]*;)", re.M
 )
 
 
-def look(host, arguments):
-    statements = statements_of(_read(arguments["upstream_file"]), arguments["server"])
-    if not statements:
-        raise StepError("There is no `server %s` in %s" % (arguments["server"], arguments["upstream_file"]))
-    return {"statements": statements}
-
-
-def drain(host, arguments, before):
-    if all(_is_down(statement) for statement in before["statements"]):
-        return  # somebody else took it out of rotation
-    _apply(host, arguments, lambda text: marked_down(text, arguments["server"]), "marked %s as down in nginx")
-
-
-def restore(host, arguments, before):
-    originals = before.get("statements", [])
-    if all(_is_down(statement) for statement in originals):
-        return
-    _apply(
-        host,
-        arguments,
-        lambda text: put_back(text, arguments["server"], originals),
-        "put %s back into rotation in nginx",
+class Nginx(Kind):
+    name = "load_balancer.nginx"
+    options = dict(
+        upstream_file=dict(type="str", required=True),
+        server=dict(type="str", required=True),
+        host=dict(type="str"),
+        test_command=dict(A_COMMAND, default="nginx -t"),
+        reload_command=dict(A_COMMAND, default="nginx -s reload"),
+        timeout=dict(type="int", default=60),
     )
+    acts_on = ("upstream_file", "server")
+    commands = ("test_command", "reload_command")
+    has_host = True
+
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        if not SERVER.match(str(arguments["server"])):
+            yield "%r can't be the address of a server in nginx" % arguments["server"]
+        for problem in bad_path("upstream_file", arguments["upstream_file"]):
+            yield problem
+
+    @classmethod
+    def needs(cls, arguments):
+        return [(PATH, arguments["upstream_file"], "file")] + super().needs(arguments)
+
+    @classmethod
+    def look(cls, host, arguments):
+        statements = statements_of(_read(arguments["upstream_file"]), arguments["server"])
+        if not statements:
+            raise StepError("There is no `server %s` in %s" % (arguments["server"], arguments["upstream_file"]))
+        return {"statements": statements}
+
+    @classmethod
+    def drain(cls, host, arguments, before):
+        if all(_is_down(statement) for statement in before["statements"]):
+            return  # somebody else took it out of rotation
+        _apply(host, arguments, lambda text: marked_down(text, arguments["server"]), "marked %s as down in nginx")
+
+    @classmethod
+    def restore(cls, host, arguments, before):
+        originals = before.get("statements", [])
+        if all(_is_down(statement) for statement in originals):
+            return
+        _apply(
+            host,
+            arguments,
+            lambda text: put_back(text, arguments["server"], originals),
+            "put %s back into rotation in nginx",
+        )
 
 
 def statements_of(text, server):

@@ -8,40 +8,68 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import json
 
-from .machine import StepError, WebError, in_seconds, request
+from .kind import Kind
+from .machine import StepError, WebError, bad_web_address, in_seconds, request
 
 LEADERS = ("leader", "master", "primary", "standby_leader")
 
 
-def look(host, arguments):
-    node = _node(host, arguments)
-    return {"leader": node["role"] in LEADERS, "name": node["name"]}
+class Patroni(Kind):
+    name = "failover.patroni"
+    options = dict(
+        url=dict(type="str", default="http://127.0.0.1:8008"),
+        cluster=dict(type="str"),
+        candidate=dict(type="str"),
+        timeout=dict(type="int", default=120),
+        switch_back=dict(type="bool", default=False),
+        username=dict(type="str"),
+        password=dict(type="str", no_log=True),
+        validate_certs=dict(type="bool", default=True),
+    )
+    acts_on = ("url", "cluster")
+    undone_by = ("switch_back",)
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        problem = bad_web_address(arguments["url"], None)
+        return [problem] if problem else []
 
-def drain(host, arguments, _before):
-    node = _node(host, arguments)
-    if node["role"] not in LEADERS:
-        return
-    order = {"leader": node["name"]}
-    if arguments.get("candidate"):
-        order["candidate"] = arguments["candidate"]
-    host.change("switched over from %s" % node["name"], _switch, host, arguments, order)
-    if not host.check_mode and not host.wait_until(lambda: _other_leader(host, arguments, node["name"]), interval=1):
-        raise StepError("Patroni took the switchover, but no other member leads after %s" % in_seconds(host.timeout))
+    @classmethod
+    def look(cls, host, arguments):
+        node = _node(host, arguments)
+        return {"leader": node["role"] in LEADERS, "name": node["name"]}
 
+    @classmethod
+    def drain(cls, host, arguments, _before):
+        node = _node(host, arguments)
+        if node["role"] not in LEADERS:
+            return
+        order = {"leader": node["name"]}
+        if arguments.get("candidate"):
+            order["candidate"] = arguments["candidate"]
+        host.change("switched over from %s" % node["name"], _switch, host, arguments, order)
+        if not host.check_mode and not host.wait_until(
+            lambda: _other_leader(host, arguments, node["name"]), interval=1
+        ):
+            raise StepError(
+                "Patroni took the switchover, but no other member leads after %s" % in_seconds(host.timeout)
+            )
 
-def restore(host, arguments, before):
-    if not (arguments.get("switch_back") and before.get("leader")):
-        return
-    name = before["name"]
-    members = _members(host, arguments)
-    leader = next((member["name"] for member in members if member.get("role") in LEADERS), None)
-    if leader == name:
-        return
-    order = {"leader": leader, "candidate": name}
-    host.change("switched back to %s" % name, _switch, host, arguments, order)
-    if not host.check_mode and not host.wait_until(lambda: _leads(host, arguments, name), interval=1):
-        raise StepError("Patroni took the switchover, but %s does not lead after %s" % (name, in_seconds(host.timeout)))
+    @classmethod
+    def restore(cls, host, arguments, before):
+        if not (arguments.get("switch_back") and before.get("leader")):
+            return
+        name = before["name"]
+        members = _members(host, arguments)
+        leader = next((member["name"] for member in members if member.get("role") in LEADERS), None)
+        if leader == name:
+            return
+        order = {"leader": leader, "candidate": name}
+        host.change("switched back to %s" % name, _switch, host, arguments, order)
+        if not host.check_mode and not host.wait_until(lambda: _leads(host, arguments, name), interval=1):
+            raise StepError(
+                "Patroni took the switchover, but %s does not lead after %s" % (name, in_seconds(host.timeout))
+            )
 
 
 def _node(host, arguments):

@@ -11,35 +11,65 @@ import contextlib
 import os
 import stat
 
-from .machine import StepError
+from .kind import A_TIMEOUT, PATH, Kind
+from .machine import StepError, bad_path
 
 LARGEST_FILE = 64 * 1024
 
 
-def look(host, arguments):
-    return {"file": _found(arguments["path"])}
+class ProbeFile(Kind):
+    name = "load_balancer.probe_file"
+    options = dict(
+        path=dict(type="str", required=True),
+        present_means=dict(type="str", default="healthy", choices=["healthy", "unhealthy"]),
+        content=dict(type="str", default=""),
+        wait=dict(type="int", default=0),
+        timeout=A_TIMEOUT,
+    )
+    acts_on = ("path",)
+    on_windows = "probe_file"
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        return bad_path("path", arguments["path"], on_windows)
 
-def drain(host, arguments, _before):
-    path = arguments["path"]
-    there = _found(path) is not None
-    if arguments["present_means"] == "healthy" and there:
-        host.change("removed %s" % path, _remove, path)
-    elif arguments["present_means"] == "unhealthy" and not there:
-        new = {"content": base64.b64encode(arguments["content"].encode("utf-8")).decode("ascii"), "mode": 0o644}
-        host.change("created %s" % path, _create, path, new)
-    host.pause(arguments["wait"], "for the probe to notice")
+    @classmethod
+    def needs(cls, arguments):
+        return [(PATH, os.path.dirname(arguments["path"]), "folder")]
 
+    @classmethod
+    def looks_on_windows(cls, arguments):
+        return True
 
-def restore(host, arguments, before):
-    path, original = arguments["path"], before.get("file")
-    if _found(path) == original:
-        return
-    if original is None:
-        host.change("removed %s" % path, _remove, path)
-    else:
-        host.change("put %s back" % path, _create, path, original)
-    host.pause(arguments["wait"], "for the probe to notice")
+    @classmethod
+    def seconds_waited(cls, arguments):
+        return arguments.get("wait", 0)
+
+    @classmethod
+    def look(cls, host, arguments):
+        return {"file": _found(arguments["path"])}
+
+    @classmethod
+    def drain(cls, host, arguments, _before):
+        path = arguments["path"]
+        there = _found(path) is not None
+        if arguments["present_means"] == "healthy" and there:
+            host.change("removed %s" % path, _remove, path)
+        elif arguments["present_means"] == "unhealthy" and not there:
+            new = {"content": base64.b64encode(arguments["content"].encode("utf-8")).decode("ascii"), "mode": 0o644}
+            host.change("created %s" % path, _create, path, new)
+        host.pause(arguments["wait"], "for the probe to notice")
+
+    @classmethod
+    def restore(cls, host, arguments, before):
+        path, original = arguments["path"], before.get("file")
+        if _found(path) == original:
+            return
+        if original is None:
+            host.change("removed %s" % path, _remove, path)
+        else:
+            host.change("put %s back" % path, _create, path, original)
+        host.pause(arguments["wait"], "for the probe to notice")
 
 
 def _found(path):

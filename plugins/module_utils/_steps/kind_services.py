@@ -6,47 +6,69 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
-from .machine import StepError, said
+from .kind import A_TIMEOUT, UNIT, Kind
+from .machine import StepError, bad_service, said
 
 RUNNING = ("active", "activating", "reloading", "refreshing")
 
 
-def look(host, arguments):
-    """Which of the units run, before anything is done to them."""
-    states = _states(host, arguments["names"])
-    return {"running": [name for name in arguments["names"] if states[name] in RUNNING], "states": states}
+class Services(Kind):
+    name = "services"
+    options = dict(names=dict(type="list", elements="str", required=True), timeout=A_TIMEOUT)
+    acts_on = ("names",)
+    on_windows = "services"
 
+    @classmethod
+    def problems(cls, arguments, on_windows=False):
+        return [problem for name in arguments["names"] for problem in bad_service(name, on_windows)]
 
-def drain(host, arguments, _before):
-    states = _states(host, arguments["names"])
-    running = [name for name in arguments["names"] if states[name] in RUNNING + ("deactivating",)]
-    if not running:
-        return
-    host.change("stopped %s" % ", ".join(running), _systemctl, host, "stop", running)
-    if host.check_mode:
-        return
-    states = _states(host, running)
-    left = ["%s is %s" % (name, state) for name, state in states.items() if state not in ("inactive", "failed")]
-    if left:
-        raise StepError("Not stopped: %s. Something may start it again, such as a socket or a timer" % ", ".join(left))
+    @classmethod
+    def needs(cls, arguments):
+        return [(UNIT, name, "") for name in arguments["names"]]
 
+    @classmethod
+    def looks_on_windows(cls, arguments):
+        return True
 
-def restore(host, arguments, before):
-    wanted = before.get("running", [])
-    states = _states(host, wanted) if wanted else {}
-    stopped = [name for name in reversed(wanted) if states[name] not in RUNNING]
-    if stopped:
-        host.change("started %s" % ", ".join(stopped), _systemctl, host, "start", stopped)
-    if host.check_mode or not wanted:
-        return
+    @classmethod
+    def look(cls, host, arguments):
+        """Which of the units run, before anything is done to them."""
+        states = _states(host, arguments["names"])
+        return {"running": [name for name in arguments["names"] if states[name] in RUNNING], "states": states}
 
-    def all_active():
-        states.update(_states(host, wanted))
-        return all(states[name] in ("active", "reloading", "refreshing") for name in wanted)
+    @classmethod
+    def drain(cls, host, arguments, _before):
+        states = _states(host, arguments["names"])
+        running = [name for name in arguments["names"] if states[name] in RUNNING + ("deactivating",)]
+        if not running:
+            return
+        host.change("stopped %s" % ", ".join(running), _systemctl, host, "stop", running)
+        if host.check_mode:
+            return
+        states = _states(host, running)
+        left = ["%s is %s" % (name, state) for name, state in states.items() if state not in ("inactive", "failed")]
+        if left:
+            raise StepError(
+                "Not stopped: %s. Something may start it again, such as a socket or a timer" % ", ".join(left)
+            )
 
-    if not host.wait_until(all_active):
-        left = ["%s is %s" % (name, states[name]) for name in wanted if states[name] != "active"]
-        raise StepError("Not running again: %s. `journalctl -u` on the host tells why" % ", ".join(left))
+    @classmethod
+    def restore(cls, host, arguments, before):
+        wanted = before.get("running", [])
+        states = _states(host, wanted) if wanted else {}
+        stopped = [name for name in reversed(wanted) if states[name] not in RUNNING]
+        if stopped:
+            host.change("started %s" % ", ".join(stopped), _systemctl, host, "start", stopped)
+        if host.check_mode or not wanted:
+            return
+
+        def all_active():
+            states.update(_states(host, wanted))
+            return all(states[name] in ("active", "reloading", "refreshing") for name in wanted)
+
+        if not host.wait_until(all_active):
+            left = ["%s is %s" % (name, states[name]) for name in wanted if states[name] != "active"]
+            raise StepError("Not running again: %s. `journalctl -u` on the host tells why" % ", ".join(left))
 
 
 def _systemctl(host, verb, names):

@@ -19,62 +19,18 @@ import time
 
 from .._azure.http import Broken, NotAccepted, NotResolved, TimedOut, ask
 
-# A space or a semicolon would begin another command in HAProxy's command line.
-_HAPROXY_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
-_NGINX_SERVER = re.compile(r"[A-Za-z0-9_.:/\[\]-]+")
 # As systemd has them. A word that begins with a dash would be an option.
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]{0,254}")
 _URL = re.compile(r"https?://[^\s/?#@\x00-\x1f\x7f]+(?:[/?#][^\s\x00-\x1f\x7f]*)?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _METHOD = re.compile(r"[A-Z]{1,20}")
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 # What could stand for several services is no name.
 _WINDOWS_SERVICE = re.compile(r"[^/\\*?\[\]\x00-\x1f\x7f]{1,256}")
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]")
-_TAG = re.compile(r"[A-Za-z0-9_.@:/-]{1,64}")
-
-
-def bad_name(kind, arguments, on_windows=False):
-    """A sentence about the first name that can't be one, or None."""
-    for problem in _problems(kind, arguments, on_windows):
-        return problem
-    return None
-
-
-def _problems(kind, arguments, on_windows):
-    haproxy, nginx = arguments.get("haproxy"), arguments.get("nginx")
-    if kind == "load_balancer" and haproxy:
-        for name in ("backend", "server"):
-            if not _HAPROXY_NAME.fullmatch(str(haproxy[name])):
-                yield "%r can't be the name of a %s of HAProxy" % (haproxy[name], name)
-        yield from _bad_path("socket", haproxy["socket"])
-    if kind == "load_balancer" and nginx:
-        if not _NGINX_SERVER.fullmatch(str(nginx["server"])):
-            yield "%r can't be the address of a server in nginx" % nginx["server"]
-        yield from _bad_path("upstream_file", nginx["upstream_file"])
-    if kind == "load_balancer" and arguments.get("probe_file"):
-        yield from _bad_path("path", arguments["probe_file"]["path"], on_windows)
-    if kind == "services":
-        for name in arguments["names"]:
-            yield from _bad_service(name, on_windows)
-    if kind == "connections":
-        for port in arguments["ports"]:
-            if not isinstance(port, int) or not 0 < port < 65536:
-                yield "%s is not a port" % port
-    if kind == "failover" and arguments.get("patroni"):
-        yield from _bad_url(arguments["patroni"]["url"])
-    if kind == "log":
-        if not _TAG.fullmatch(str(arguments.get("tag") or "azure-maintenance")):
-            yield "%r can't be the tag of a message" % arguments["tag"]
-        if arguments.get("webhook"):
-            yield from _bad_url(arguments["webhook"]["url"])
-            yield from _bad_headers(arguments["webhook"].get("headers"))
-    if kind == "kubernetes" and not _NODE.fullmatch(str(arguments["node"])):
-        yield "%r can't be the name of a node" % arguments["node"]
 
 
 def bad_health_name(check, on_windows=False):
-    """The same for a health check."""
+    """A sentence about the first name of a health check that can't be one, or None."""
     uri = check.get("uri")
     if uri:
         if not _METHOD.fullmatch(str(uri["method"])):
@@ -82,7 +38,7 @@ def bad_health_name(check, on_windows=False):
         for problem in list(_bad_url(uri["url"])) + list(_bad_headers(uri.get("headers"))):
             return problem
     if check.get("service") is not None:
-        for problem in _bad_service(check["service"], on_windows):
+        for problem in bad_service(check["service"], on_windows):
             return problem
     if check.get("port") is not None and not 0 < check["port"] < 65536:
         return "%s is not a port" % check["port"]
@@ -96,12 +52,12 @@ def bad_web_address(url, headers):
     return None
 
 
-def _bad_service(name, on_windows):
+def bad_service(name, on_windows):
     if not (_WINDOWS_SERVICE if on_windows else _UNIT).fullmatch(str(name)):
         yield "%r can't be the name of a %s" % (name, "service" if on_windows else "unit of systemd")
 
 
-def _bad_path(name, path, on_windows=False):
+def bad_path(name, path, on_windows=False):
     absolute = _WINDOWS_PATH.match(str(path)) if on_windows else str(path).startswith("/")
     if not absolute or re.search(r"[\x00-\x1f\x7f]", str(path)):
         yield "%s must be an absolute path, not %r" % (name, path)
@@ -127,6 +83,12 @@ SECONDS_BETWEEN_LOOKS = 1
 
 class StepError(Exception):
     """The step can't be done. The text is for the user."""
+
+    changed_nothing = False
+
+
+class NotRun(StepError):
+    """A command could not even be started."""
 
 
 class Machine:
@@ -167,7 +129,7 @@ class Machine:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise StepError("%s can't be run: %s" % (words[0], error.strerror or error)) from None
+                raise NotRun("%s can't be run: %s" % (words[0], error.strerror or error)) from None
             code = self._wait_for(process)
             if code is None:
                 _kill_group(process)

@@ -13,63 +13,25 @@ import time
 from .._azure.documents import CONFIRMED
 from .._host import audit as _audit
 from .._host.files import HERE
-from .._host.journal import JournalError, JournalFile, all_drained, recorded, utc_now
+from .._host.journal import JournalError, JournalFile, all_drained, has_to_be_undone, recorded, utc_now
 from .._host.ownership import StepLock
 from . import health as _health
-from . import kind_command as _kind_command
-from . import kind_connections as _kind_connections
-from . import kind_haproxy as _kind_haproxy
-from . import kind_log as _kind_log
-from . import kind_nginx as _kind_nginx
-from . import kind_patroni as _kind_patroni
-from . import kind_probe_file as _kind_probe_file
-from . import kind_services as _kind_services
-from .machine import Machine, StepError, bad_name
+from .kind import kind_of, load_kinds
+from .machine import Machine, StepError
 from .records import RecordFile
 
-KINDS = {
-    "checkpoint": _kind_command.Checkpoint,
-    "command": _kind_command,
-    "connections": _kind_connections,
-    "failover": _kind_command.Failover,
-    "log": _kind_log,
-    "services": _kind_services,
-}
-# Kinds that are several: the argument that is given says which.
-VARIANTS = {
-    "failover": {"patroni": _kind_patroni},
-    "load_balancer": {"haproxy": _kind_haproxy, "nginx": _kind_nginx, "probe_file": _kind_probe_file},
-}
 
-
-# A host that is not asked for these need not have them; HostHalf then sends less.
-OPTIONAL_KINDS = (
-    _kind_connections,
-    _kind_haproxy,
-    _kind_log,
-    _kind_nginx,
-    _kind_patroni,
-    _kind_probe_file,
-    _kind_services,
-)
-
-
-def is_known(kind):
-    """Whether a host does such a step without the help of tasks."""
-    return kind in KINDS or kind in VARIANTS
-
-
-def workings_of(kind, arguments):
-    """What does such a step, and the arguments that it takes."""
-    problem = bad_name(kind, arguments)
-    if problem:
-        raise StepError("%s: %s" % (kind, problem))
-    for name, workings in VARIANTS.get(kind, {}).items():
-        if arguments.get(name):
-            return workings, arguments[name]
-    if kind not in KINDS:
-        raise StepError("This host does not know how to do a step %s" % kind)
-    return KINDS[kind], arguments
+def workings_of(name, arguments):
+    """The class that does such a step on a host, and its arguments, of which the names are good."""
+    kind, own = kind_of(name, arguments)
+    if kind is None:
+        load_kinds()
+        kind, own = kind_of(name, arguments)
+    if kind is None or kind.by_tasks:
+        raise StepError("This host does not know how to do a step %s" % name)
+    for problem in kind.problems(own):
+        raise StepError("%s: %s" % (name, problem))
+    return kind, own
 
 
 class StepRunner:
@@ -117,7 +79,11 @@ class StepRunner:
             kept.check()
         workings, arguments = workings_of(step["kind"], step["arguments"])
         host = self._host(arguments, timeout)
-        getattr(workings, direction)(host, arguments, step["before"] or {})
+        try:
+            getattr(workings, direction)(host, arguments, step["before"] or {})
+        except StepError as error:
+            error.changed_nothing = not host.done
+            raise
         if kept and direction == "restore":
             kept.forget()
         return {"changed": bool(host.done), "done": host.done, "remarks": host.warnings}
@@ -140,13 +106,14 @@ class StepRunner:
             yield
 
     def _drain(self, step, timeout, finished, final):
-        found = self._known(step) or step
+        known = self._known(step)
+        found = known or step
         if found.get("before") is None:
             step = dict(step, before=self.look(step, timeout)["before"])
         else:
             step = dict(step, before=found["before"])
         self.record([dict(step, status="started")], finished, "done")
-        result = self._do("drain", step, timeout)
+        result = self._do("drain", step, timeout, is_first=known is None)
         data = self.record([dict(step, status="done")], final="drained" if final == "drained" else None)
         return self._told(result, data, step, "done")
 
@@ -216,25 +183,26 @@ class StepRunner:
         for details in [] if self.check_mode else approvals:
             _audit.tell(self.audit, CONFIRMED, **details)
 
-    def failed(self, step, message):
+    def failed(self, step, message, changed_nothing=False):
         """Write the failure down where that can be done."""
         if not self.check_mode:
             _audit.tell(self.audit, "step failed", step=step["number"], kind=step["kind"], error=message[:500])
         try:
-            return self.record([dict(step, status="failed", error=message)])
+            return self.record([dict(step, status="failed", error=message, changed_nothing=changed_nothing)])
         except JournalError:
             return None
 
-    def _do(self, direction, step, timeout):
+    def _do(self, direction, step, timeout, is_first=False):
         try:
             return self.act(direction, step, timeout)
         except StepError as error:
-            self.failed(step, str(error))
+            # An earlier attempt may have changed something.
+            self.failed(step, str(error), is_first and error.changed_nothing)
             raise
 
     def _known(self, step):
-        data = self.journal.read()
-        return next((one for one in (data or {}).get("steps", []) if one["number"] == step["number"]), None)
+        known = [one for one in (self.journal.read() or {}).get("steps", []) if one["number"] == step["number"]]
+        return next((one for one in known if has_to_be_undone(one)), None)
 
     def _record(self, record):
         self._check_that_it_can_act("keep a record for another host")

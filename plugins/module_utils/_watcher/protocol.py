@@ -38,8 +38,6 @@ REFLEX_DEFAULTS = {
     "latest": 60,
     "steps": [],
     "steps_digest": "",
-    # Where the lists of steps are kept, each by its digest.
-    "steps_dir": None,
     "timeout": 600,
     "audit_file": None,
 }

@@ -11,7 +11,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import threading
 import time
 
@@ -33,11 +32,21 @@ from .._host import audit as _audit
 from .._host import clock as _clock
 from .._host.clock import boot_id
 from .._host.files import AtWork, KeptFile, SharedFile
-from .._host.journal import JournalError, JournalFile, begun, marked, that_can_be_taken_back, unmarked, utc_now
+from .._host.journal import (
+    JournalError,
+    JournalFile,
+    begun,
+    has_to_be_undone,
+    marked,
+    that_can_be_taken_back,
+    unmarked,
+    utc_now,
+)
 from .._host.ownership import OwnedJournal
 from .._host.run_mark import owner_name, path_beside
+from .._steps.kind import is_known, kind_of
 from .._steps.machine import StepError
-from .._steps.runner import StepRunner, is_known
+from .._steps.runner import StepRunner
 from . import decide as _decide
 from . import protocol as _protocol
 from .children import told_beside, trigger_beside
@@ -45,30 +54,17 @@ from .decide import (
     FLAGS,
     TELL,
     Sightings,
-    digest_of_steps,
     filled_in,
+    has_done_its_part,
     has_event,
     has_in,
+    is_same_step,
     may_be_approved,
     put_in,
     steps_to_do,
     to_do,
 )
 from .protocol import SHORTEST_INTERVAL
-
-
-def kept_steps(folder, digest):
-    """The list of steps with this digest, which the role has left on this host, or None."""
-    if not folder or not re.match("^[0-9a-f]{64}$", str(digest)):
-        return None
-    try:
-        with open(os.path.join(folder, "%s.json" % digest), "rb") as kept:
-            steps = json.loads(kept.read().decode("utf-8"))
-        # One that is damaged is none: what it had done is undone first.
-        return steps if isinstance(steps, list) and digest_of_steps(steps) == digest else None
-    except (OSError, ValueError, RecursionError):
-        return None
-
 
 SECONDS_BETWEEN_RENEWALS = 10
 SECONDS_TO_APPROVE = 20
@@ -97,7 +93,8 @@ class Actions:
         `owner` is the run whose journal is taken over for it, if it is still that one's.
         """
         before = self._of_us_or(owner, self.journal.read())
-        steps, digest = self._steps_to_go_on_with()
+        self._undo_an_earlier_list()
+        steps, digest = self.settings["steps"], self.settings["steps_digest"]
         is_new = not has_event(before, event)
         # As it was decided when it began.
         approve = reflex.approve if is_new else has_in(before, "approve", event)
@@ -141,21 +138,26 @@ class Actions:
             raise JournalError("The journal is by now that of a run")
         return data
 
-    def _steps_to_go_on_with(self):
-        """The steps of the list that the journal began with, whatever the user has made of it since, and its digest.
-
-        Where that list is no longer kept, what was done is undone first.
-        """
+    def _undo_an_earlier_list(self):
+        """Return a host that is half drained by another list of steps: it is drained anew by that of today."""
         data, digest = self.journal.read(), self.settings["steps_digest"]
         begun_with = (data or {}).get("steps_digest") or digest
-        if begun_with == digest:
-            return self.settings["steps"], digest
-        kept = kept_steps(self.settings["steps_dir"], begun_with)
-        if kept is not None:
-            return kept, begun_with
-        self.tell("steps have changed", list=digest, list_before=begun_with)
-        self.return_to_service(take_over=True)
-        return self.settings["steps"], digest
+        # A host that is drained stays so, as its event may begin at any moment.
+        if begun_with != digest and not has_done_its_part(data, boot_id()):
+            self.tell("steps have changed", list=digest, list_before=begun_with)
+            self.return_to_service(take_over=True)
+
+    def _undone_by(self, step, journal):
+        """Today's step of the same kind in the same place, else the step as it was done, see _steps/work.py."""
+        today = next((one for one in self.settings["steps"] if one["number"] == step["number"]), {})
+        events = [event for event in journal["events"] if event.get("id") == step.get("event")]
+        if today.get("left") or today.get("kind") != step["kind"] or not events:
+            return step
+        kind, arguments = kind_of(today["kind"], today["arguments"])
+        is_another = any(is_same_step(one, today) for one in journal["steps"])
+        if is_another or not kind.known_by or kind.leaves_nothing(arguments):
+            return step
+        return dict(filled_in(today, events[0]), before=step["before"])
 
     def _give_way(self, event):
         if not takes_away(event) and self.run_is_there():
@@ -185,11 +187,12 @@ class Actions:
 
         # What is being done there comes to its end first.
         data = self.owned.take(restoring)
-        elsewhere = [step for step in data["steps"] if step["status"] != "undone" and self._is_for_others(step)]
+        to_undo = [step for step in data["steps"] if has_to_be_undone(step)]
+        elsewhere = [step for step in to_undo if self._is_for_others(step)]
         with self._at_work():
-            for step in reversed(data["steps"]):
-                if step["status"] != "undone" and step not in elsewhere:
-                    self._step("restore", step)
+            for step in reversed(to_undo):
+                if step not in elsewhere:
+                    self._step("restore", self._undone_by(step, data))
             if elsewhere:
                 self._leave(elsewhere)
                 return

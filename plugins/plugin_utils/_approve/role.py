@@ -19,10 +19,14 @@ from .._common.options import approval_by_role_options, approval_options, run_op
 from .._host.connection import seconds_of_a_reading, seconds_to_connect
 from .._host.readings import ApiVersions, ask_journal, complete_fence
 from .action import ApproveAction
-from .order import ApproveOrder, approval_outcome
+from .order import MARKED, ApproveOrder, approval_outcome
 from .send import Election
 
 OPTIONS = approval_options()
+# In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
+SECONDS_TO_SEND = 45.0
+# Registered by the task that sends.
+SENT = "__approve_sent"
 SERVICE = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version"}
 BY_ROLE = approval_by_role_options()
 MARK_OPTIONS = {
@@ -31,18 +35,11 @@ MARK_OPTIONS = {
     **{option: service_options()[option] for option in SERVICE},
     **{option: BY_ROLE[option] for option in ("marks", "run_id", "fence")},
 }
-# In a run: a host tries to send for 20 s, and what comes back is of use for as long as the lease.
-SECONDS_TO_SEND = 45.0
-# Registered by the task that sends.
-SENT = "__approve_sent"
-# The name of the result in which a run has an order for each host.
-ORDER_IN = "__approve_order_in"
 
 
-def order_of(own: OwnVariables, given: dict[str, t.Any] | None = None) -> ApproveOrder | None:
+def order_of(own: OwnVariables) -> ApproveOrder | None:
     """None where a run has nothing for this host to approve or to wait for."""
-    registered = own.setting(ORDER_IN, "")
-    known = given or (_of_run(own, registered) if registered else _of_role(own))
+    known = _of_run(own) if own.is_ordered else _of_role(own)
     if known is None:
         return None
     return ApproveOrder(
@@ -55,8 +52,8 @@ def order_of(own: OwnVariables, given: dict[str, t.Any] | None = None) -> Approv
     )
 
 
-def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
-    order = own.order(registered)
+def _of_run(own: OwnVariables) -> dict[str, t.Any] | None:
+    order = own.order()
     if order is None or not order["acts"]:
         return None
     return {
@@ -66,32 +63,32 @@ def _of_run(own: OwnVariables, registered: str) -> dict[str, t.Any] | None:
         "drained": order["together"],
         "marks": order["marks"],
         "fence": order["fence"],
-        "run_id": own.registered(registered)["run_id"],
+        "run_id": order["run_id"],
     }
 
 
 def _of_role(own: OwnVariables) -> dict[str, t.Any]:
-    ids, now = own.setting("approve_ids", []), time.time()
-    batch = [str(host) for host in own.registered("ansible_play_batch")]
+    ids, batch = own.setting("approve_ids", []), own.setting("ansible_play_batch", [])
+    now = time.time()
     return {
         "ids": ids,
         "undrained_ids": [],
-        "wait_ids": own.setting("approve_wait_ids", []),
-        "drained": own.setting("approve_drained", []),
-        "marks": [{"event": event_id, "hosts": batch, "at": now} for event_id in ids],
+        "wait_ids": own.setting("approve_wait_ids", ids),
+        "drained": own.setting("approve_drained", batch),
+        "marks": [{"event": event, "hosts": batch, "at": now} for event in ids],
         "fence": None,
         "run_id": "",
     }
 
 
-def _was_not_sent(own: OwnVariables) -> bool:
-    """In a run: the host could not even be marked, in this round."""
-    registered = own.setting(ORDER_IN, "")
-    return bool(registered) and own.registered("__not_sent_in") == own.registered(registered)["id"]
+def _not_sent(own: OwnVariables) -> str:
+    """In a run: why this host was not even marked in this round, or could not be asked to send."""
+    failures = [found for name in (MARKED, SENT) if (found := own.registered(name) or {}).get("failed")]
+    return str(failures[0].get("msg") or "The approval failed") if failures else ""
 
 
 def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Of the marks, those of approvals that nobody of this run has sent."""
+    """Remove the marks of approvals that nobody of this run has sent."""
     election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
     return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
 
@@ -100,10 +97,9 @@ class RoleAction(DoesOneOf, ApproveAction):
     does = OPTIONS
 
     def _own_and_order(self, do: str, task_vars: dict[str, t.Any]) -> tuple[OwnVariables, ApproveOrder | None]:
-        _unused, options = self.validate_argument_spec(argument_spec=OPTIONS[do])
-        self._task.args = {option: value for option, value in self._task.args.items() if option != "order"}
+        self.validate_argument_spec(argument_spec=OPTIONS[do])
         own = OwnVariables(self, task_vars)
-        return own, order_of(own, plain(options["order"]))
+        return own, order_of(own)
 
     def do_mark(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _own, order = self._own_and_order("mark", task_vars)
@@ -147,9 +143,9 @@ class RoleAction(DoesOneOf, ApproveAction):
             # A host that reboots, which is what is waited for, has to be told from one that hangs.
             self.after_silence = seconds_to_connect(self)
             self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
-        if _was_not_sent(own):
-            # A task that is skipped would put its result in the place of the one that says so.
-            return t.cast("dict[str, t.Any]", own.registered("approve_result"))
+        error = _not_sent(own) if own.is_ordered else ""
+        if error:
+            return {"changed": False, "over": False, "unsent": [*order.ids, *order.undrained_ids], "error": error}
         sent = plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:

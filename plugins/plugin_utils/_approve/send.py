@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
-import fcntl
-import hashlib
-import json
-import os
+import functools
 import time
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +15,7 @@ from pathlib import Path
 
 from .._azure.events import JUDGED_BY, canonical_id, names_host
 from .._azure.vms import EventData
+from .._common.store import Occupied, Store, digest
 from .._common.text import iso_time
 from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
 from . import judge
@@ -28,36 +25,30 @@ from .judge import EventRecord, Judgement
 # waits for a host that has not begun: the first that comes to an event leads, and what it did is kept in files in
 # the run's own temporary folder, which Ansible removes when the run ends.
 
-SECONDS_BETWEEN_ELECTION_LOOKS = 0.02
 # No event has an empty id.
 ANY_EVENT = ""
-
-
-class Occupied(Exception):
-    """Another host is at work on this event for longer than we can wait."""
 
 
 class Election:
     """The records of one run; a prediction (check mode) has records of its own."""
 
     def __init__(self, run_folder: str | Path, prediction: bool) -> None:
-        self.folder = Path(run_folder) / ("azure-approvals-predicted" if prediction else "azure-approvals")
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.run_folder = run_folder
+        self.purpose = "approvals-predicted" if prediction else "approvals"
+        self.store = Store(run_folder, self.purpose)
 
     @contextlib.contextmanager
     def turn(self, event_ids: Sequence[str], seconds: float) -> Iterator[dict[str, EventRecord]]:
         """Have these events for ourselves; changes to the records are kept when the block ends.
 
-        The locks are the kernel's: a process that dies gives its own back. Who waits does so for as long as others get
-        on with it: each that gives way leaves a mark.
+        Who waits does so for as long as others get on with it: each that gives way leaves a mark. Raises Occupied.
         """
         began = time.time()
         with contextlib.ExitStack() as locks:
             # Always in the same order, so that two hosts with two events never wait for each other.
             for event_id in sorted(set(map(canonical_id, event_ids))):
-                path = self._path(event_id)
-                handle = locks.enter_context(path.with_suffix(".lock").open("a"))
-                _lock(handle.fileno(), path, began, seconds)
+                patience = functools.partial(self._patience, event_id, began, seconds)
+                locks.enter_context(self.store.locked(event_id, until=patience))
             records = {canonical_id(event_id): self.record(event_id) for event_id in event_ids}
             try:
                 yield records
@@ -67,13 +58,10 @@ class Election:
     def keep(self, records: dict[str, EventRecord]) -> None:
         """Write records down at once, for the case that this process does not live to see its turn end."""
         for event_id, record in records.items():
-            self._keep(event_id, record)
+            self.store.write(dataclasses.asdict(record), canonical_id(event_id))
 
     def record(self, event_id: str) -> EventRecord:
-        try:
-            return EventRecord(**json.loads(self._path(event_id).read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return EventRecord()
+        return EventRecord(**(self.store.read(canonical_id(event_id)) or {}))
 
     def not_sent(self, marks: Iterable[Mapping[str, t.Any]]) -> list[Mapping[str, t.Any]]:
         """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
@@ -83,50 +71,16 @@ class Election:
     def mark_done(self, task: str, host: str, event_ids: Iterable[str] | None) -> None:
         """This host's task has ended: nobody is to count on it for these events, or for any where None are known."""
         for event_id in [ANY_EVENT] if event_ids is None else event_ids:
-            folder = self._done(task, event_id)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / _digest(host)).write_text(host, encoding="utf-8")
+            self._done(task, event_id).write(host, host)
 
     def done(self, task: str, event_id: str) -> list[str]:
-        folders = [self._done(task, ANY_EVENT), self._done(task, event_id)]
-        return [mark.read_text(encoding="utf-8") for folder in folders if folder.is_dir() for mark in folder.iterdir()]
+        return [*self._done(task, ANY_EVENT).values(), *self._done(task, event_id).values()]
 
-    def _done(self, task: str, event_id: str) -> Path:
-        return self.folder / f"done-{_digest(task)}-{_digest(canonical_id(event_id))}"
+    def _done(self, task: str, event_id: str) -> Store:
+        return Store(self.run_folder, f"{self.purpose}-done-{digest(task, canonical_id(event_id))}")
 
-    def _keep(self, event_id: str, record: EventRecord) -> None:
-        path = self._path(event_id)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(dataclasses.asdict(record)), encoding="utf-8")
-        fresh.replace(path)
-
-    def _path(self, event_id: str) -> Path:
-        # An id comes from outside and is never used as a path.
-        return self.folder / f"{_digest(canonical_id(event_id))}.json"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
-def _lock(descriptor: int, record: Path, began: float, seconds: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-        if time.time() >= max(began, _changed_at(record)) + seconds:
-            raise Occupied
-        time.sleep(SECONDS_BETWEEN_ELECTION_LOOKS)
+    def _patience(self, event_id: str, began: float, seconds: float) -> float:
+        return max(began, self.store.changed_at(event_id)) + seconds
 
 
 # An approval whose answer was lost shows in the document soon, if it arrived.

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
-import hashlib
-import json
 import time
 import typing as t
 from collections.abc import Callable
@@ -21,6 +18,7 @@ from ansible.utils.display import Display
 
 from .._azure.events import canonical_id, names_host, takes_away
 from .._azure.vms import EventData
+from .._common.store import Store
 from .._common.text import clock, some_of, wrapped
 from .._host.connection import ending_with_the_run
 from .._host.service import DocumentReading, HostService, Service, ServiceAction, Silent, Unanswered, Unreachable
@@ -31,24 +29,19 @@ SECONDS_BETWEEN_NOTICES = 30
 
 
 class NoticeBoard:
-    """Lives in a folder of the run, as the hosts of a task are processes of their own."""
+    """What the hosts of a task have said already."""
 
     def __init__(self, run_folder: str | Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self.folder = Path(run_folder) / "azure-notices"
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.store = Store(run_folder, "notices")
         self.clock = clock
 
     def is_news(self, subject: str, notice: str) -> bool:
         """Whether to tell this: nobody has told it yet, or nothing was told about the subject for a while."""
-        name = hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        with (self.folder / name).open("a+", encoding="utf-8") as board:
-            fcntl.flock(board, fcntl.LOCK_EX)
-            board.seek(0)
-            told = json.loads(board.read() or '{"at": 0, "notices": []}')
+        with self.store.locked(subject):
+            told = self.store.read(subject) or {"at": 0, "notices": []}
             if notice in told["notices"] and self.clock() - told["at"] < SECONDS_BETWEEN_NOTICES:
                 return False
-            board.truncate(0)
-            json.dump({"at": self.clock(), "notices": [*told["notices"], notice][-20:]}, board)
+            self.store.write({"at": self.clock(), "notices": [*told["notices"], notice][-20:]}, subject)
             return True
 
 

@@ -227,34 +227,32 @@ def _out_of_range(size: float, shown: str, question: Mapping[str, t.Any], unit: 
 
 def launch_differences(
     wanted: Sequence[Mapping[str, t.Any]], nodes: Iterable[Mapping[str, t.Any]], jobs: Iterable[Mapping[str, t.Any]]
-) -> list[str]:
-    """Where the jobs that AWX made are not what was asked for: a sentence for each."""
+) -> list[dict[str, t.Any]]:
+    """List where the jobs that AWX made differ from those wanted: {job, text}; job is None where there is none yet."""
     made = {job["id"]: job for job in jobs}
     job_of = {node.get("identifier"): made.get(node.get("job")) for node in nodes}
-    said: list[str] = []
+    found: list[dict[str, t.Any]] = []
     for asked in wanted:
         job = job_of.get(asked["identifier"])
         if job is None:
-            said.append(f"{asked['identifier']}: AWX has made no job for it")
-            continue
-        said += _differences(asked, job)
-    return said
+            found.append({"job": None, "text": f"{asked['identifier']}: AWX has made no job for it"})
+        else:
+            found += ({"job": job["id"], "text": text} for text in _differences(asked, job))
+    return found
 
 
-def _differences(asked: Mapping[str, t.Any], job: Mapping[str, t.Any]) -> list[str]:
+def _differences(asked: Mapping[str, t.Any], job: Mapping[str, t.Any]) -> Iterable[str]:
     where = f"Job {job['id']} ({asked['identifier']})"
-    said = []
     if job.get("limit") != asked["limit"]:
-        said.append(f"{where} has the limit {job.get('limit')!r} and not {asked['limit']!r}")
+        yield f"{where} has the limit {job.get('limit')!r} and not {asked['limit']!r}"
     if job.get("job_type") != "run":
-        said.append(f"{where} has the job type {job.get('job_type')!r}")
+        yield f"{where} has the job type {job.get('job_type')!r}"
     if job.get("job_slice_count", 1) != 1:
-        said.append(f"{where} is cut into {job['job_slice_count']} slices")
+        yield f"{where} is cut into {job['job_slice_count']} slices"
     own = _variables(job.get("extra_vars"))
     for name, value in asked["extra_data"].items():
         if own.get(name) != value:
-            said.append(f"{where} has {own.get(name)!r} for {name} and not {value!r}")
-    return said
+            yield f"{where} has {own.get(name)!r} for {name} and not {value!r}"
 
 
 def _variables(text: t.Any) -> Mapping[str, t.Any]:

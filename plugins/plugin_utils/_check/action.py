@@ -43,7 +43,8 @@ from .service import Answers, fact_questions, service_questions
 from .steps import about_needs, request_for, steps_of_host
 
 OPTIONS = check_options()
-TAKES_PYTHON = "Install python3 on the host"
+TAKES_PYTHON = "as that takes Python, which a Windows host does not run"
+ON_LINUX = "Check a Linux VM of the same delivery group"
 WHAT_A_JOURNAL_TELLS = ("state", "started_at", "drained_at", "run_id", "worked_on_for")
 # What the task that looks at a host has registered.
 RESULT = "__check_host"
@@ -112,6 +113,9 @@ class CheckAction(DoesOneOf, MachineAction):
         self.findings += about_way(way)
         if found is None:
             self.findings += about_steps
+            if not is_windows(self):
+                # Nothing more can be done there.
+                return
             self._look_without_python(options, task_vars)
         else:
             self.findings.append(about_journal_folder(found["folder_problem"], found["user"]))
@@ -129,24 +133,13 @@ class CheckAction(DoesOneOf, MachineAction):
             self._ask(options, task_vars, found)
 
     def _look_without_python(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
-        points = [("plan", "units, files and commands of the steps")]
-        if is_windows(self):
-            request = {"state": "read", "path": windows_path(options["journal"])}
-            answer = ask_journal(self, request, task_vars)
-            problem = str(answer.get("msg")) if answer.get("failed") else ""
-            # There is no watcher for Windows.
-            self._keep({"journal": answer.get("journal"), "journal_problem": problem, "watcher": {}})
-        else:
-            points.insert(0, ("state", "journal and watcher"))
-        for area, point in points:
-            seen = f"not looked at, as that takes {self._takes()}"
-            self.findings.append(doubtful(area, point, seen, "Look at them by hand"))
-
-    def _instead(self) -> str:
-        return "Check a Linux VM of the same delivery group" if is_windows(self) else TAKES_PYTHON
-
-    def _takes(self) -> str:
-        return "Python, which a Windows host does not run" if is_windows(self) else "Python"
+        request = {"state": "read", "path": windows_path(options["journal"])}
+        answer = ask_journal(self, request, task_vars)
+        problem = str(answer.get("msg")) if answer.get("failed") else ""
+        # There is no watcher for Windows.
+        self._keep({"journal": answer.get("journal"), "journal_problem": problem, "watcher": {}})
+        point = "units, files and commands of the steps"
+        self.findings.append(doubtful("plan", point, f"not looked at, {TAKES_PYTHON}", "Look at them by hand"))
 
     @staticmethod
     def _offset(found: dict[str, t.Any]) -> _service.Offset:
@@ -182,8 +175,8 @@ class CheckAction(DoesOneOf, MachineAction):
         place = status["this_host"]
         self.findings.append(_service.about_answer(seconds, answers))
         if found is None:
-            seen = f"not asked, as that takes {self._takes()}"
-            self.findings.append(doubtful("service", "it is the service itself", seen, self._instead()))
+            seen = f"not asked, {TAKES_PYTHON}"
+            self.findings.append(doubtful("service", "it is the service itself", seen, ON_LINUX))
         else:
             wanted = self.api_versions(task_vars).wanted(options)
             self.findings.append(_service.about_versions(answers, options["api_version"] or wanted))
@@ -198,8 +191,7 @@ class CheckAction(DoesOneOf, MachineAction):
             findings, self.told["not_seen"] = judged(answers)
             self.findings += findings
         elif options["ask_facts"]:
-            seen = f"not looked at, as that takes {self._takes()}"
-            self.findings.append(doubtful("facts", "the facts", seen, self._instead()))
+            self.findings.append(doubtful("facts", "the facts", f"not looked at, {TAKES_PYTHON}", ON_LINUX))
 
     def _conversation(
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any]

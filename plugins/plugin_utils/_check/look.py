@@ -106,8 +106,6 @@ HOST_CHECK = keyed({"changed": flag}, {"look": _LOOK, "ask": _ASK})
 
 HOST_HALF = HostHalf("look", _look, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
-HAS_CURL = "--maintenance.azure has curl--"
-TOOLS = f"echo '{HERE}'; command -v curl >/dev/null && command -v od >/dev/null && echo '{HAS_CURL}'; true"
 
 
 class NoWay(Exception):
@@ -133,12 +131,11 @@ class MachineAction(ServiceAction):
         # The first call makes the connection; how long the next takes is what a run has to do with.
         self._said("echo", task_vars)
         begun = time.monotonic()
-        said = self._said(TOOLS if shell == "sh" else "echo", task_vars)
+        said = self._said(f"echo '{HERE}'" if shell == "sh" else "echo", task_vars)
         way: dict[str, t.Any] = {
             "connection": str(self._connection.transport),
             "shell": shell,
             "seconds": time.monotonic() - begun,
-            "has_curl": HAS_CURL in said["stdout"],
             "become": self._become(),
         }
         if shell != "sh":
@@ -149,7 +146,7 @@ class MachineAction(ServiceAction):
         asked = time.time()
         answer = HOST_HALF.run(self, {"look": request}, task_vars)
         if answer.get("failed"):
-            why = " ".join(str(answer.get("module_stderr") or answer.get("msg")).split())[:300]
+            why = " ".join(str(answer.get("module_stderr") or answer["msg"]).split())[:400]
             return Way(**way, problem=why), None
         found = {**answer["look"], "asked": asked, "answered": time.time()}
         return Way(**way, python=found["python"], by_module=self.by_module, user=found["user"]), found

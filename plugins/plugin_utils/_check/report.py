@@ -282,7 +282,6 @@ class Way:
     shell: str
     # How long one small command takes.
     seconds: float
-    has_curl: bool = False
     # The version of Python that ran our code there; None where none did, and then why.
     python: str | None = None
     problem: str = ""
@@ -294,7 +293,8 @@ class Way:
 
 
 def about_way(way: Way) -> list[Finding]:
-    return [_reached(way), _which(way), _python(way), _become(way)]
+    runs = way.python is not None or way.shell == "powershell"
+    return [_reached(way), *([_which(way)] if runs else []), _python(way), _become(way)]
 
 
 def not_reached(why: str) -> Finding:
@@ -314,20 +314,17 @@ def _which(way: Way) -> Finding:
     point = "how our code gets there"
     if way.shell == "powershell":
         return good("way", point, "PowerShell")
-    ways = (["one command"] if way.python and not way.by_module else []) + (["curl"] if way.has_curl else [])
-    if way.by_module and way.python:
+    if way.by_module:
         do = "Each task copies files: set pipelining, and ansible_python_interpreter to a Python that takes -c"
-        return doubtful("way", point, " and ".join(["a module", *ways]), do)
-    if ways:
-        return good("way", point, " and ".join(ways))
-    return bad("way", point, f"neither Python nor curl: {way.problem}", "Install python3, or curl and od, on the host")
+        return doubtful("way", point, "a module", do)
+    return good("way", point, "one command")
 
 
 def _python(way: Way) -> Finding:
     if way.shell == "powershell":
         return good("way", "Python", "not needed")
     if way.python is None:
-        do = "Install python3 on the host: its journal and its drain steps need it"
+        do = "Install python3 on the host: without it, it can be read and approved, and no more"
         return bad("way", "Python", f"none that runs: {way.problem}" if way.problem else "none that runs", do)
     version = tuple(int(number) for number in re.findall(r"\d+", way.python)[:2])
     if version < OLDEST_PYTHON:

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import importlib.util
 import inspect
-import posixpath
 import re
 import shlex
 import typing as t
@@ -22,6 +21,7 @@ from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import action_loader, module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 
+from ...module_utils._steps.kind import COMMAND, MACHINE, PATH, UNIT, Kind, kind_of
 from .._common.ansible import plain
 from .._common.text import in_words, some_of
 from .._host.windows import is_windows
@@ -30,13 +30,6 @@ from .._steps.validate import OURS, BadSteps, Folders, checked_health, checked_s
 from .rehearsal import reboot_of
 from .report import Finding, bad, doubtful, good
 
-# MACHINE: nothing to look for there, but somewhere to get to.
-UNIT, PATH, COMMAND, MACHINE = "unit", "path", "command", "machine"
-_COMMANDS = {
-    "checkpoint": ("command", "restore"),
-    "command": ("drain", "restore"),
-    "failover": ("command", "restore_command", "check"),
-}
 # As a shell has it; there is no shell here.
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
 
@@ -69,28 +62,12 @@ def needs_of(steps: Sequence[Step], own_kinds: Iterable[str], here: str) -> list
 
 
 def _of_step(called: str, step: Step, here: str) -> t.Iterator[Need]:
-    arguments = step.arguments
-    machine = place_of(step.kind, arguments, here) or ""
-    for name in arguments.get("names", ()) if step.kind == "services" else ():
-        yield Need(called, machine, UNIT, str(name))
-    for name in _COMMANDS.get(step.kind, ()):
-        if name in arguments:
-            yield Need(called, machine, COMMAND, first_word(arguments[name]))
-    if step.kind == "load_balancer":
-        if "haproxy" in arguments:
-            yield Need(called, machine, PATH, str(arguments["haproxy"]["socket"]), "socket")
-        if "nginx" in arguments:
-            yield Need(called, machine, PATH, str(arguments["nginx"]["upstream_file"]), "file")
-            for name in ("test_command", "reload_command"):
-                yield Need(called, machine, COMMAND, first_word(arguments["nginx"][name]))
-        if "probe_file" in arguments:
-            yield Need(called, machine, PATH, posixpath.dirname(str(arguments["probe_file"]["path"])), "folder")
-    if step.kind == "kubernetes":
-        machine = str(arguments["host"])
-        if arguments.get("kubeconfig"):
-            yield Need(called, machine, PATH, str(arguments["kubeconfig"]), "file", is_recorded=False)
-        else:
-            yield Need(called, machine, MACHINE, machine, is_recorded=False)
+    kind, own = t.cast("tuple[type[Kind], Arguments]", kind_of(step.kind, step.arguments))
+    # What tasks do is recorded elsewhere.
+    machine = str(own["host"]) if kind.by_tasks and kind.has_host else place_of(step.kind, step.arguments, here) or ""
+    for what, name, wanted in kind.needs(own):
+        found = first_word(name) if what == COMMAND else str(name)
+        yield Need(called, machine, what, found, wanted, is_recorded=not kind.by_tasks)
 
 
 def nodes_of(steps: Sequence[Step], own_kinds: Iterable[str]) -> list[dict[str, t.Any]]:

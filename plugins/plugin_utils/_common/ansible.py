@@ -9,7 +9,6 @@ import datetime
 import functools
 import getpass
 import hashlib
-import json
 import multiprocessing
 import os
 import re
@@ -18,11 +17,13 @@ import typing as t
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleFilterError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.vars.hostvars import HostVars
 
+from .store import RunStore
 from .text import iso_time
 
 RunOfAction = Callable[..., dict[str, t.Any]]
@@ -101,6 +102,10 @@ def plain(value: t.Any) -> t.Any:
 NOT_ORDERED: dict[str, t.Any] = {"changed": False, "skipped": True, "skip_reason": "The order does not name this host"}
 
 
+# A variable of the tasks of a run: they follow the order in its store, and not the variables of the role.
+ORDERED = "__maintenance_ordered"
+
+
 class OwnVariables:
     def __init__(self, action: ActionBase, task_vars: dict[str, t.Any]) -> None:
         self.action = action
@@ -130,15 +135,22 @@ class OwnVariables:
         hosts = (found or {}).get(key) if key else found
         return self.host in (hosts or ())
 
-    def order(self, name: str) -> dict[str, t.Any] | None:
-        """What the action _run, whose result was registered under that name, has this host do; None for nothing."""
-        told = self.registered(name)["orders"].get(self.host)
-        return None if told is None else t.cast("dict[str, t.Any]", json.loads(told))
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the tasks of a run use the role, and not those of a user."""
+        return bool(self.task_vars.get(ORDERED))
+
+    def order(self) -> dict[str, t.Any] | None:
+        """What a run has this host do; None for nothing."""
+        given = self.setting(ORDERED)
+        if isinstance(given, dict):
+            # As tests have it.
+            return given
+        return RunStore(constants.DEFAULT_LOCAL_TMP).order(self.host)
 
     def run(self) -> dict[str, t.Any]:
-        """What the plays of a run share, see run/run.yml."""
-        shared: dict[str, t.Any] = self.task_vars["hostvars"].raw_get("localhost")["maintenance_run_state"]
-        return shared
+        """What a run has its actions know."""
+        return RunStore(constants.DEFAULT_LOCAL_TMP).head
 
 
 def user_name() -> str:
@@ -201,6 +213,15 @@ HEADER = "#jinja2:"
 
 def could_be_a_template(text: str) -> bool:
     return "{" in text or "}" in text or text.startswith(HEADER)
+
+
+def is_template(text: str) -> bool:
+    """Whether Ansible would resolve it, as the user has written it."""
+    return not getattr(text, "__UNSAFE__", False) if trust_as_template is None else is_trusted_as_template(text)
+
+
+def as_template(text: str) -> str:
+    return text if trust_as_template is None else trust_as_template(text)
 
 
 def guard(value: t.Any) -> t.Any:

@@ -118,8 +118,16 @@ def mark_options() -> Options:
 
 
 def journal_options() -> Options:
-    # Expanded on the host, as it is a path there.
-    return dict(path=dict(type="str", default=DEFAULT_PATH))
+    step = dict(
+        number=dict(type="int", required=True),
+        status=dict(type="str", required=True, choices=list(STATUSES_OF_STEPS)),
+    )
+    return dict(
+        # Expanded on the host, as it is a path there.
+        path=dict(type="str", default=DEFAULT_PATH),
+        state=dict(type="str", default="read", choices=["read", "step"]),
+        steps=dict(type="list", elements="dict", default=[], options=step),
+    )
 
 
 def lease_options() -> Options:
@@ -173,8 +181,7 @@ def drain_options() -> dict[str, Options]:
 
 def approval_options() -> dict[str, Options]:
     """Of `_approve`."""
-    options = dict(service_options(), order=dict(type="dict"))
-    return {"mark": options, "send": options, "wait": options}
+    return {do: service_options() for do in ("mark", "send", "wait")}
 
 
 def check_options() -> dict[str, Options]:
@@ -208,13 +215,12 @@ def check_options() -> dict[str, Options]:
 def lock_options() -> dict[str, Options]:
     """Of `_lease`."""
     lease = lease_options()
-    del lease["do"]
     return {
         "ask": dict(
-            lease,
-            what=dict(type="str", required=True, choices=["take", "renew", "release", "read", "nothing"]),
-            notes=dict(type="list", elements="dict", default=[]),
-            forget=dict(type="list", elements="str", default=[]),
+            asked=dict(type="str", choices=["take", "renew", "release", "read"]),
+            group=dict(type="str", default=""),
+            with_notes=dict(type="bool", default=False),
+            **{name: lease[name] for name in ("path", "seconds", "note")},
         ),
         "lock_hosts": dict(
             hosts=dict(type="list", elements="str", required=True),
@@ -247,7 +253,6 @@ def watch_options() -> dict[str, Options]:
         steps_path=dict(type="list", elements="str", default=[]),
         timeout=dict(type="int", default=600),
         audit_file=dict(type="str"),
-        steps_dir=dict(type="str"),
         manage_service=dict(type="bool", default=True),
         reflex_config=dict(type="str"),
     )

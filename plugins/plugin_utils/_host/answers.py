@@ -188,8 +188,6 @@ EXCHANGE = keyed(
                 "api_version": one_of(API_VERSIONS),
                 "sent": flag,
                 "problem": maybe(keyed({"message": message, "unclear": flag})),
-                "clock": maybe(CLOCK),
-                "run_mark": maybe(_RUN_MARK),
             },
         )
     },
@@ -220,7 +218,7 @@ _JOURNAL_STEP = keyed(
         "before": maybe(mapping),
         "status": one_of(STATUSES),
     },
-    {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT},
+    {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT, "changed_nothing": flag},
 )
 _JOURNAL = keyed(
     {"state": one_of((*STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},
@@ -243,6 +241,16 @@ _JOURNAL = keyed(
 )
 JOURNAL = keyed(
     {"changed": flag, "journal": maybe(_JOURNAL), "boot_id": _SHORT, "now": message}, {"clock": maybe(CLOCK)}
+)
+
+# A reading of a run. What is wrong with the answer of the service does not hide the journal, nor the other way round.
+HOST_STATE = keyed(
+    {
+        "reading": lambda value: checked(value, EXCHANGE),
+        "kept": lambda value: checked(value, keyed({"journal": maybe(_JOURNAL)})),
+        "clock": CLOCK,
+        "run_mark": maybe(_RUN_MARK),
+    }
 )
 
 _RECORD = keyed(

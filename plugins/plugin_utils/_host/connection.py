@@ -9,7 +9,6 @@ import ast
 import base64
 import contextlib
 import functools
-import hashlib
 import importlib.util
 import inspect
 import json
@@ -25,7 +24,7 @@ import time
 import types
 import typing as t
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from ansible import constants
@@ -33,9 +32,9 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure.documents import json_of
-from .answers import DEEPEST_DATA, Shape, checked
-from .powershell import run_by_powershell
-from .windows import is_windows
+from .._common.store import Store
+from .answers import DEEPEST_DATA, Shape, checked, mapping
+from .windows import is_windows, run_by_powershell
 
 # When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
 # ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
@@ -103,15 +102,14 @@ def answering_within(
     `after_silence` is the time of a host that has been silent in this run and has not answered since.
     """
     host = str(action._task.delegate_to or task_vars["inventory_hostname"])
-    mark = _mark_of(host)
-    if mark.exists():
+    silent = Store(constants.DEFAULT_LOCAL_TMP, "silent")
+    if silent.read(host):
         seconds = min(seconds, after_silence)
     try:
         with ending_within(seconds):
             yield
     except Late:
-        mark.parent.mkdir(mode=0o700, exist_ok=True)
-        mark.touch()
+        silent.write(True, host)
         forget_folder(action)
         raise HostSilent(
             f"{host} took a command and gave no answer within {seconds:.0f} s, so it counts as unreachable. Look at its"
@@ -123,7 +121,7 @@ def answering_within(
         # Ansible's own time for a task is over.
         forget_folder(action)
         raise
-    mark.unlink(missing_ok=True)
+    silent.path(host).unlink(missing_ok=True)
 
 
 def forget_folder(action: ActionBase) -> None:
@@ -220,12 +218,6 @@ def _processes() -> list[tuple[int, ...]]:
     return [tuple(map(int, line.split())) for line in lines]
 
 
-def _mark_of(host: str) -> Path:
-    """In a folder of the run, as each task is a process of its own."""
-    name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return Path(constants.DEFAULT_LOCAL_TMP) / "azure-silent" / name
-
-
 def _end_processes(traceback: types.TracebackType | None) -> None:
     """An ssh that nobody listens to any more would stay for as long as its host is silent."""
     while traceback:
@@ -267,7 +259,7 @@ def _watch(run: int | None, over: threading.Event) -> None:
 
 
 # A module costs the controller and the host some 150 ms of work each; one command costs a fifth. Where the command
-# can't work, the module does the same. On a Windows host neither works: see powershell.py.
+# can't work, the module does the same. On a Windows host neither works: see windows.py.
 
 # The answer stands between marks, as a login shell may say something of its own.
 MARK = "--maintenance.azure--"
@@ -307,17 +299,22 @@ class HostHalf:
 
     The result is a dict, with `failed` and `msg` where it did not work. Whatever way it took, only
     what `shape` names gets through. `private` says that a request may hold secrets: it then does not become part of a
-    command, which other users of the host can see.
+    command, which other users of the host can see. `more` are full names of modules that are sent along without being
+    imported.
     """
 
-    def __init__(self, name: str, code: types.ModuleType, shape: Shape, private: bool) -> None:
+    def __init__(
+        self, name: str, code: types.ModuleType, shape: Shape, private: bool, more: Collection[str] = ()
+    ) -> None:
         self.name = name
         self.shape = shape
         self.private = private
         self.code = code.__name__
         self.sources: dict[str, str] = {}
         self.imports: dict[str, list[str]] = {}
-        self._learn(self.code)
+        self.more = more
+        for name in (*more, self.code):
+            self._learn(name)
 
     def _learn(self, name: str) -> None:
         """Remember the source of a module of ours as hosts get it, and of all that it imports of ours."""
@@ -326,7 +323,7 @@ class HostHalf:
             if needed not in self.sources:
                 self._learn(needed)
 
-    def _parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
+    def parts(self, unused: Collection[str]) -> list[tuple[str, str]]:
         """Names and sources in the order in which they are needed; those that are not used are empty."""
         packages = self.code.split(".")[:-1]
         found = {".".join(packages[: depth + 1]): "" for depth in range(len(packages))}
@@ -341,7 +338,8 @@ class HostHalf:
                 add(needed)
             found[name] = self.sources[name]
 
-        add(self.code)
+        for name in (*self.more, self.code):
+            add(name)
         return list(found.items())
 
     def run(
@@ -351,20 +349,21 @@ class HostHalf:
         task_vars: dict[str, t.Any],
         unused: Collection[str] = (),
         first: Callable[[], t.Any] | None = None,
+        for_module: Mapping[str, t.Any] | None = None,
         ends_with_the_run: bool = False,
         seconds: float = SECONDS_OF_A_COMMAND,
         after_silence: float = SECONDS_AFTER_SILENCE,
     ) -> dict[str, t.Any]:
         """Try the ways to the host in turn; one that can't work there does nothing and returns None.
 
-        `first` is a way that goes before ours. `unused` are full names of modules that this request does not get to:
-        what is not sent is not compiled. `ends_with_the_run`: the host is kept for this run while this lasts, so it
-        must not outlive it. `seconds` is the time in which all of it ends, and `after_silence` that of a host which has
-        been silent before.
+        `first` is a way that goes before ours. `for_module` is what only the module needs in its request. `unused` are
+        full names of modules that this request does not get to: what is not sent is not compiled. `ends_with_the_run`:
+        the host is kept for this run while this lasts, so it must not outlive it. `seconds` is the time in which all of
+        it ends, and `after_silence` that of a host which has been silent before.
         """
         watched = ending_with_the_run() if ends_with_the_run else contextlib.nullcontext()
         with watched, answering_within(action, task_vars, seconds, after_silence):
-            return self._run(action, request, task_vars, unused, first)
+            return self._run(action, request, task_vars, unused, first, for_module or {})
 
     def _run(
         self,
@@ -373,6 +372,7 @@ class HostHalf:
         task_vars: dict[str, t.Any],
         unused: Collection[str],
         first: Callable[[], t.Any] | None,
+        for_module: Mapping[str, t.Any],
     ) -> dict[str, t.Any]:
         notice_silence(action._connection)
         if is_windows(action):
@@ -382,10 +382,14 @@ class HostHalf:
             answer = self._quickly(action, request, task_vars, unused)
         if answer is None:
             answer = action._execute_module(
-                module_name=MODULE, module_args={"name": self.name, "request": request}, task_vars=task_vars
+                module_name=MODULE,
+                module_args={"name": self.name, "request": {**request, **for_module}},
+                task_vars=task_vars,
             )
             # Or Ansible removes it when the task is over, and waits for that as long as it takes.
             action._remove_tmp_path(action._connection._shell.tmpdir)
+            if answer.get("rc") in NOT_RUN and not answer.get("_ansible_parsed", True):
+                return _without_python(str(action._task.delegate_to or task_vars["inventory_hostname"]), answer)
         return checked(answer, self.shape)
 
     def _quickly(
@@ -396,7 +400,7 @@ class HostHalf:
         if python is None or (self.private and not _reads_input(action)):
             return None
         given = [request, bool(action._task.check_mode)]
-        payload = json.dumps([self._parts(unused), None if self.private else given]).encode()
+        payload = json.dumps([self.parts(unused), None if self.private else given]).encode()
         # For each host anew, so it should not take long; what is gained by more is little.
         argument = base64.b64encode(zlib.compress(payload, zlib.Z_BEST_SPEED)).decode()
         if len(argument) > LONGEST_ARGUMENT:
@@ -474,6 +478,20 @@ def _python(action: ActionBase, task_vars: dict[str, t.Any]) -> str | None:
     if interpreter.startswith("auto"):
         return ANY_PYTHON
     return None if "{{" in interpreter else shlex.quote(interpreter)
+
+
+# The shell did not find what it was to run, or may not run it.
+NOT_RUN = (126, 127)
+
+
+def _without_python(host: str, answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    lines = f"{answer.get('module_stderr', '')}\n{answer.get('module_stdout', '')}".strip().splitlines()
+    why = f" ({lines[0].strip()[:200]})" if lines else ""
+    message = (
+        f"{host} needs Python 3.6 or newer, and none could be run there{why}: install it, or set"
+        " ansible_python_interpreter to its path"
+    )
+    return checked({"failed": True, "changed": False, "msg": message}, mapping)
 
 
 def _reads_input(action: ActionBase) -> bool:

@@ -17,11 +17,8 @@ from .._common.ansible import DoesOneOf, OwnVariables, plain
 from .._common.options import read_options
 from . import answers as _answers
 from .connection import HostHalf, answering_within, seconds_of_a_reading
-from .curl import NO_JOURNAL, TELL_CLOCK, CurlHost, leave_mark, probe, told_clock, told_mark
-from .powershell import READ_ALONG
-from .readings import Documents, ask_journal, status_told_in_a_run
+from .readings import Documents, status_told_in_a_run
 from .service import HostFailed, ServiceAction
-from .windows import is_windows
 
 SETTINGS = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version", "journal": "drain_journal"}
 MARKED_BESIDE = {"status_file": "watch_status_file"}
@@ -70,37 +67,22 @@ class ReadAction(DoesOneOf, ServiceAction):
             return self._read(options, task_vars, mark)
 
     def _read(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], mark: dict[str, t.Any]) -> dict[str, t.Any]:
-        # The clock first: what is read after it is never taken for newer than it is.
-        curl = CurlHost(self, before=TELL_CLOCK + probe(options["journal"]) + (leave_mark(**mark) if mark else ""))
-        clock: dict[str, t.Any] | None = None
-        told: dict[str, t.Any] | None = None
-        if is_windows(self):
-            # One call for all of it.
-            setattr(self, READ_ALONG, options["journal"])
+        more: dict[str, t.Any] = {"mark": mark} if mark else {}
+        if _known(options):
+            more["with_instance"] = False
+        found, answers = self.look_at_host(options, task_vars, **more)
         try:
-            answers = self._answers(options, task_vars, curl, mark)
-            clock, told = answers.get("clock"), answers.get("run_mark")
-            result = self._reading(answers, options, task_vars)
+            result = self._reading(answers(), options, task_vars)
         except HostFailed as failure:
             result = failure.result
         except AnsibleActionFail as failure:
             result = {"failed": True, "msg": str(failure)}
-        journal: dict[str, t.Any] = {"journal": None}
-        if NO_JOURNAL not in curl.said:
-            journal = ask_journal(self, {"path": options["journal"], "state": "read"}, task_vars)
+        journal = found.get("kept") or {}
         result["journal"] = journal.get("journal")
         result["journal_problem"] = journal["msg"] if journal.get("failed") else ""
-        result["host_clock"] = told_clock(curl.said) or clock or journal.get("clock") or NO_CLOCK
-        result["run_mark"] = told or told_mark(curl.said)
+        result["host_clock"] = found.get("clock") or NO_CLOCK
+        result["run_mark"] = found.get("run_mark")
         return result
-
-    def _answers(
-        self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost, mark: dict[str, t.Any]
-    ) -> dict[str, t.Any]:
-        more: dict[str, t.Any] = {"mark": mark} if mark else {}
-        if _known(options):
-            more["with_instance"] = False
-        return self.ask_host(options, task_vars, curl, **more)
 
     def _reading(
         self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]

@@ -6,10 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
-import os
-import tempfile
 import time
 import typing as t
 from collections.abc import Mapping
@@ -31,31 +27,36 @@ from .._azure.vms import (
     with_told_scopes,
 )
 from .._common.ansible import plain
+from .._common.store import Store
 from .._common.text import needed_vars
 from . import answers as _answers
 from .connection import HostHalf
 
-READING, DRAIN = "maintenance_status", "drain_result"
+READING = "maintenance_status"
+# Registered by the roles drain and restore: in a run, their results bring a reading along.
+DRAIN, RETURN = "drain_result", "restore_result"
 # What has to be known of a host for it.
-LAST_READING = (READING, DRAIN)
+LAST_READING = (READING, DRAIN, RETURN)
 
 
-def brought_along(drained: t.Any) -> Mapping[str, t.Any] | None:
-    """The reading in what a drain came to, if there is one."""
-    found = drained.get("reading") if isinstance(drained, Mapping) else None
+def brought_along(result: t.Any) -> Mapping[str, t.Any] | None:
+    """The reading in the result of a drain or of a return, if there is one."""
+    found = result.get("reading") if isinstance(result, Mapping) else None
     return found if isinstance(found, Mapping) else None
 
 
 def last_reading(variables: Mapping[str, t.Any]) -> t.Any:
-    """By when the controller heard it. A task that failed before says nothing of that: it came after the drain.
+    """The newest reading, by the controller's clock. One that failed has no time: it came after the others.
 
-    For no host is drained that was not read before, in this run.
+    For no host is drained or returned to service that was not read before, in this run.
     """
-    status, along = variables.get(READING), brought_along(variables.get(DRAIN))
-    heard_at = status.get("heard_at") if isinstance(status, Mapping) else None
-    if along is None or heard_at is None or along["heard_at"] < heard_at:
-        return status
-    return along
+    newest = variables.get(READING)
+    heard_at = newest.get("heard_at") if isinstance(newest, Mapping) else None
+    for name in (DRAIN, RETURN):
+        along = brought_along(variables.get(name))
+        if along is not None and heard_at is not None and along["heard_at"] >= heard_at:
+            newest, heard_at = along, along["heard_at"]
+    return newest
 
 
 # Every VM of a delivery group shows the events of all: with a thousand VMs, a thousand readings of a thousand events.
@@ -67,10 +68,10 @@ OTHERS_IN = "other_events_in"
 
 
 class Documents:
-    """Lives in a folder of the run, as each task is a process of its own."""
+    """The documents that hosts of this run have shown."""
 
     def __init__(self, run_folder: str | Path) -> None:
-        self.folder = Path(run_folder) / "azure-documents"
+        self.store = Store(run_folder, "documents")
         self._read: dict[str, Document | None] = {}
 
     def once(self, body: str) -> tuple[str, Document]:
@@ -88,24 +89,14 @@ class Documents:
         if document is None:
             understood = parse_document(body)
             document = {**understood, "named": _named(understood["events"])}
-            self._keep(digest, document)
+            self.store.write(document, digest)
+            self._read[digest] = document
         return digest, document
-
-    def _keep(self, digest: str, document: Document) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file)
-        # Whole or not at all: another host of the group may be reading it.
-        Path(name).replace(self.folder / digest)
 
     def known(self, digest: str) -> Document | None:
         """The document with that digest, if a host of this run has shown it before."""
         if digest not in self._read:
-            try:
-                self._read[digest] = json.loads((self.folder / digest).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                self._read[digest] = None
+            self._read[digest] = self.store.read(digest)
         return self._read[digest]
 
     def whole(self, status: t.Mapping[str, t.Any], now: float) -> dict[str, t.Any]:
@@ -195,7 +186,7 @@ def endpoint_of(told: str, asked: str) -> str:
         raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
 
 
-def reading_of_drain(
+def reading_along(
     look: dict[str, t.Any] | None, asked: t.Mapping[str, t.Any], this_host: dict[str, t.Any] | None, kept_in: str
 ) -> dict[str, t.Any] | None:
     """As the action _read would have it; None where the host is to be asked by itself."""
@@ -218,35 +209,27 @@ def reading_of_drain(
 
 
 class ApiVersions:
-    """What was found out about a host. Lives in a folder of the run, as each task is a process of its own."""
+    """The versions that the service of a host has answered, where the user has left them to us."""
 
     def __init__(self, run_folder: str | Path, host: str) -> None:
-        self.folder = Path(run_folder) / "azure-api-versions"
+        self.store = Store(run_folder, "api-versions")
         self.host = host
 
     def wanted(self, options: dict[str, t.Any]) -> str:
         """The version to ask for: that of the options, or what was found; `auto` before anything was."""
         if options["api_version"] != AUTO:
             return str(options["api_version"])
-        try:
-            found = self._file(options["endpoint"]).read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError):
-            return AUTO
+        found = self.store.read(self.host, options["endpoint"])
         return found if found in API_VERSIONS else AUTO
 
     def learn(self, options: dict[str, t.Any], answers: dict[str, t.Any]) -> None:
-        """Remember which version was answered."""
+        """Keep the version that was answered."""
         version = answers.get("api_version")
         if options["api_version"] != AUTO or version is None:
             return
-        self.folder.mkdir(mode=0o700, exist_ok=True)
         # An endpoint that was found too is asked by its own name from now on.
         for endpoint in (options["endpoint"], str(answers["endpoint"])):
-            self._file(endpoint).write_text(version, encoding="ascii")
-
-    def _file(self, endpoint: str) -> Path:
-        name = hashlib.sha256(f"{self.host} {endpoint}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self.folder / name
+            self.store.write(version, self.host, endpoint)
 
 
 # What a step was given may be secret.
@@ -272,34 +255,18 @@ def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str
     return {**plain(options["fence"]), "ask": ask}
 
 
-_FILE = "maintenance_vms.json"
-
-
 def names_of_inventory(hostvars: t.Any, folder: str | None = None) -> InventoryNames:
     """`folder`: a private one of this Ansible process, so that of many hosts with one task only the first looks."""
     hosts = [str(host) for host in hostvars]
-    path = Path(folder) / _FILE if folder else None
-    known = _kept(path, hosts) if path else None
-    if known is None:
-        known = known_vms(hosts, plain(needed_vars(hosts, hostvars, (), texts=IDENTITY_VARIABLES)))
-        shared = of_one_short_name(hosts)
-        statuses = plain(needed_vars(shared, hostvars, (), texts=("maintenance_status",)))
-        known = with_told_scopes(known, this_hosts_of(shared, statuses))
-        if path:
-            _keep(path, hosts, known)
+    store = Store(folder, "inventory") if folder else None
+    kept = store.read("vms") if store else None
+    if kept and kept["hosts"] == hosts:
+        return InventoryNames(hosts, kept["known"])
+    known = known_vms(hosts, plain(needed_vars(hosts, hostvars, (), texts=IDENTITY_VARIABLES)))
+    shared = of_one_short_name(hosts)
+    statuses = plain(needed_vars(shared, hostvars, (), texts=("maintenance_status",)))
+    known = with_told_scopes(known, this_hosts_of(shared, statuses))
+    if store:
+        with contextlib.suppress(OSError):
+            store.write({"hosts": hosts, "known": known}, "vms")
     return InventoryNames(hosts, known)
-
-
-def _kept(path: Path, hosts: list[str]) -> dict[str, list[str | None]] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found["known"] if found["hosts"] == hosts else None
-
-
-def _keep(path: Path, hosts: list[str], known: dict[str, list[str | None]]) -> None:
-    fresh = path.with_name(f"{_FILE}.{os.getpid()}")
-    with contextlib.suppress(OSError):
-        fresh.write_text(json.dumps({"hosts": hosts, "known": known}), encoding="utf-8")
-        fresh.replace(path)

@@ -18,6 +18,7 @@ from ...module_utils._azure.http import check_endpoint
 from ...module_utils._azure.imds import AUTO
 from ...module_utils._host import approval_command as _approval_command
 from ...module_utils._host import exchange as _exchange
+from ...module_utils._host import journal as _journal
 from ...module_utils._host.audit import DEFAULT_FILE
 from ...module_utils._host.run_mark import STATUS_FILE, path_beside
 from .._azure.events import JUDGED_BY, approval_body, warning_about_version
@@ -33,7 +34,7 @@ from .connection import (
     ending_within,
     patience_within,
 )
-from .curl import CurlHost, leave_mark, renewal, run_by_curl
+from .curl import run_by_curl
 from .readings import ApiVersions, Documents, endpoint_of, status_told
 
 
@@ -122,7 +123,7 @@ def path_of_mark(own: OwnVariables) -> str:
 
 
 EXCHANGE = HostHalf("exchange", _exchange, _answers.EXCHANGE, private=False)
-ONLY_FOR_MARKS = (_approval_command.__name__,)
+HOST_STATE = HostHalf("exchange", _exchange, _answers.HOST_STATE, private=False)
 NAME_NOT_TOLD = (
     "The instance metadata does not tell this VM's name, so it is not known which events name it: give vm_name"
 )
@@ -140,11 +141,12 @@ class ServiceAction(ActionBase):
     """Base of the actions that talk to the metadata service of a host.
 
     `seconds` is how long one command may take in all, in a run. Else it waits for the service as long as was asked for.
-    `after_silence` is that time for a host that has been silent before.
+    `after_silence` is that time for a host that has been silent before. `by_curl`: a host without Python will do.
     """
 
     seconds: float | None = None
     after_silence: float = SECONDS_AFTER_SILENCE
+    by_curl = False
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=argument_spec)
@@ -168,41 +170,50 @@ class ServiceAction(ActionBase):
         if any(not event_id.strip() for event_id in options["event_ids"] or ()):
             raise AnsibleActionFail("event_ids holds an empty id")
 
-    def ask_host(
-        self, options: dict[str, t.Any], task_vars: dict[str, t.Any], curl: CurlHost | None = None, **more: t.Any
-    ) -> dict[str, t.Any]:
+    def ask_host(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any) -> dict[str, t.Any]:
         """Run the host half and return the service's answers as they came."""
-        versions = self.api_versions(task_vars)
+        return self._heard(self._asked(EXCHANGE, options, task_vars, more), options, task_vars)
+
+    def look_at_host(
+        self, options: dict[str, t.Any], task_vars: dict[str, t.Any], **more: t.Any
+    ) -> tuple[dict[str, t.Any], t.Callable[[], dict[str, t.Any]]]:
+        """Ask the service and read the journal by one command. Returns the other looks, and a call for the answers."""
+        found = self._asked(HOST_STATE, options, task_vars, {"journal": options["journal"], **more})
+        reading = found if found.get("failed") else found["reading"]
+        return found, lambda: self._heard(reading, options, task_vars)
+
+    def _asked(
+        self, half: HostHalf, options: dict[str, t.Any], task_vars: dict[str, t.Any], more: dict[str, t.Any]
+    ) -> dict[str, t.Any]:
         request = {
             "endpoints": [options["endpoint"]],
-            "api_version": versions.wanted(options),
+            "api_version": self.api_versions(task_vars).wanted(options),
             "with_instance": options["vm_name"] is None,
             "timeout": min(options["timeout"], patience_within(self.seconds)) if self.seconds else options["timeout"],
             **more,
         }
-        marks = bool((request.get("approval") or {}).get("marking"))
-        by_curl = True
-        if request.get("renewal"):
-            program = renewal(**request["renewal"])
-            by_curl = bool(program)
-            curl = CurlHost(self, before=program + (leave_mark(**request["mark"]) if request.get("mark") else ""))
-        result = EXCHANGE.run(
+        unused = [] if (request.get("approval") or {}).get("marking") else [_approval_command.__name__]
+        return half.run(
             self,
             request,
             task_vars,
-            unused=() if marks else ONLY_FOR_MARKS,
-            first=(lambda: run_by_curl(self, request, curl)) if by_curl else None,
+            unused=[*unused, _journal.__name__] if unused and not request.get("journal") else unused,
+            first=(lambda: run_by_curl(self, request)) if self.by_curl else None,
             seconds=self.seconds or options["timeout"] + SECONDS_OF_A_COMMAND,
             after_silence=self.after_silence,
         )
+
+    def _heard(
+        self, result: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
+    ) -> dict[str, t.Any]:
         if result.get("failed"):
             raise HostFailed(result)
-        answers = result["answers"]
+        answers: dict[str, t.Any] = result["answers"]
         # When something was heard, the controller says: a host whose clock is ahead would have the last word.
         answers["heard_at"] = time.time()
         answers["endpoint"] = endpoint_of(answers["endpoint"], options["endpoint"])
-        versions.learn(options, answers)
-        return t.cast("dict[str, t.Any]", answers)
+        self.api_versions(task_vars).learn(options, answers)
+        return answers
 
     def api_versions(self, task_vars: dict[str, t.Any]) -> ApiVersions:
         host = str(self._task.delegate_to or task_vars["inventory_hostname"])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Windows host, as the controller sees it: files, clock and boot."""
+"""Host commands for Windows hosts, carried out on the controller: files, clock and boot of such a host."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import binascii
 import contextlib
 import dataclasses
 import hashlib
+import inspect
 import json
 import ntpath
-import os
 import re
-import tempfile
 import time
+import types
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from ansible.plugins.action import ActionBase
 
+from ...module_utils._azure import http as _http
+from ...module_utils._azure import imds as _imds
 from ...module_utils._host.approval_command import SECONDS_TO_SEND
 from ...module_utils._host.clock import Moment
 from ...module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
@@ -115,58 +116,15 @@ def is_of_windows(path: str) -> bool:
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))
 
 
-# A call to a Windows host costs some 2 s. So what is written is decided on what was seen last, and goes to the host
-# together with the question whether that still holds. If it does not, the host does nothing and is looked at again.
-
-
-class LastSeen:
-    """Lives in a folder of the run, as each task is a process of its own."""
-
-    def __init__(self, run_folder: str | Path, host: str) -> None:
-        name = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        self.file = Path(run_folder) / "azure-windows" / name
-        self._kept = self._read()
-
-    def _read(self) -> dict[str, t.Any]:
-        try:
-            kept = json.loads(self.file.read_text(encoding="ascii"))
-            return kept if isinstance(kept, dict) else {}
-        except (OSError, ValueError):
-            return {}
-
-    def clock(self) -> tuple[int | None, float, float] | None:
-        """The count of boots, the uptime, and when that was heard by this machine's own uptime."""
-        found = self._kept.get("clock")
-        return (found[0], found[1], found[2]) if found else None
-
-    def knows(self, place: str) -> bool:
-        return place in self._kept.get("contents", {})
-
-    def content(self, place: str) -> bytes | None:
-        """What a file held, or a service answered; `place` is a path or an address."""
-        found = self._kept["contents"][place]
-        return None if found is None else base64.b64decode(found)
-
-    def learn(self, clock: tuple[int | None, float, float], contents: t.Mapping[str, bytes | None]) -> None:
-        texts = {name: None if one is None else base64.b64encode(one).decode() for name, one in contents.items()}
-        self._kept = {"clock": clock, "contents": {**self._read().get("contents", {}), **texts}}
-        self.file.parent.mkdir(mode=0o700, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.file.parent)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            json.dump(self._kept, file)
-        Path(name).replace(self.file)
-
-
-# The host halves run on the controller. What they write is kept here until they end, or send an approval, and goes to
-# the host as one list of actions: compare the boot, the document and the file with those that were judged, then write.
+# The host halves run on the controller: they look at the host, and decide. What they write is kept here until they end,
+# or send an approval, and goes to the host as one list of actions: compare the boot, the document and the files with
+# those that were judged, then write. If anything has changed the host does nothing, and is looked at again.
 
 # The count of boots, the uptime, and when that was heard by this machine's own uptime.
 HeardClock: t.TypeAlias = tuple[int | None, float, float]
 
 # Read with a margin, as what comes back has to be checked as one text.
 LARGEST_READ = 4 * 1024 * 1024
-# So far may be off what is taken for the uptime of a host that was not asked.
-SECONDS_OF_A_GUESS = 10
 # So long after a look what it has shown may be acted on: as long as the host half on Linux tries to send.
 SECONDS_OF_A_LOOK = SECONDS_TO_SEND
 # The uptime is told in tenths.
@@ -175,24 +133,12 @@ SECONDS_OF_ROUNDING = 0.2
 LAST_JOURNAL = ".last.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class JustHeard:
-    """What the service said when it was asked whether it still says the same, and the host's clock then."""
-
-    clock: HeardClock
-    place: str
-    content: bytes
-
-
 class Changed(Exception):
-    """The host is not as it was seen: nothing was done there, and it has to be looked at anew.
+    """The host is not as it was seen: nothing was done there, and it has to be looked at anew."""
 
-    `look` is what the service said this time, where it was asked.
-    """
 
-    def __init__(self, said: str, look: ActionResult | None = None) -> None:
-        super().__init__(said)
-        self.look = look
+class OtherBytes(Changed):
+    """The service says something else than it did, or the same in other bytes."""
 
 
 @dataclasses.dataclass
@@ -229,45 +175,33 @@ class Content:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """A question to the service, and what the decision rests on: the digest of the body that came."""
+    """A question to the service, and what the decision rests on: the digest of the body that came, and when."""
 
     action: WindowsAction
-    place: str
     body_sha256: str
+    uptime: float
 
 
 class WindowsMachine:
-    """`foresees`: what was seen last is taken for what is there. `heard`: the service has just said this.
+    """`compares_bytes`: before something is written, the service is asked again, and the bytes must be the same.
 
-    Before something is written the service is asked again, and must say the same in the same bytes. Where it has just
-    been asked for that and its bytes were others, those are judged, and it is not asked once more: it may never say the
-    same in the same bytes.
+    They may never be, with the keys in another order each time. Then what it has shown is good for some seconds.
     """
 
     can_act = False
     expanded = staticmethod(windows_path)
 
-    def __init__(
-        self,
-        actions: WindowsActions,
-        seen: LastSeen,
-        request: Mapping[str, t.Any],
-        foresees: bool,
-        heard: JustHeard | None = None,
-    ) -> None:
+    def __init__(self, actions: WindowsActions, request: Mapping[str, t.Any], compares_bytes: bool) -> None:
         self.actions = actions
-        self.seen = seen
-        self.foresees = foresees
-        self.heard = heard
+        self.compares_bytes = compares_bytes
         self.request = json.dumps(request, default=str)
         self.latest = latest_uptime(request)
         self.contents: dict[str, Content] = {}
         self.files: dict[str, WindowsFile] = {}
         self.look: Look | None = None
-        # Whether the host has said that all this is so, and whether something left it that can't be taken back.
-        self.is_certain = True
+        # Whether something left that can't be taken back.
         self.has_sent = False
-        self.clock = _Clock(self, heard.clock if heard else None)
+        self.clock = _Clock(self)
         self.service: dict[str, t.Any] = {}
 
     # The disk.
@@ -292,16 +226,8 @@ class WindowsMachine:
 
     def known(self, content: Content) -> Content:
         if not content.is_known and not content.doubt:
-            if self.foresees and self.seen.knows(content.path):
-                content.learn(self.remembered(content.path))
-            else:
-                self.fetch()
+            self.fetch()
         return content
-
-    def remembered(self, place: str) -> bytes | None:
-        """What was seen there last, which need not be so any more."""
-        self.is_certain = False
-        return self.seen.content(place)
 
     # One call.
 
@@ -316,7 +242,6 @@ class WindowsMachine:
                 content.doubt = result
             else:
                 content.learn(_bytes(result.get("content")))
-        self._keep()
         return results[1 : 1 + len(sends)]
 
     def finish(self) -> None:
@@ -339,8 +264,7 @@ class WindowsMachine:
         if not changed and not then:
             return []
         actions, condition = [self.clock.bounds()], {}
-        looks_again = self.look is not None and self.heard is None and not self.has_sent
-        if self.look and looks_again:
+        if self.look and self.compares_bytes and not self.has_sent:
             actions.append(self.look.action)
             condition = {"only_if": self.look.body_sha256}
         first = len(actions)
@@ -351,25 +275,20 @@ class WindowsMachine:
         written = sorted((witnesses if changed else []) + changed, key=lambda one: one.turn)
         actions += [{**one.action(), **condition} for one in written] + [{**one, **condition} for one in then]
         results = self.actions.done(actions)
-        look = results[1] if looks_again and len(results) > 1 else None
-        if look:
-            # What it has shown is good for a while, counted from here.
-            self.clock.learn(results[0])
-        self._check_what_was_written(results, first, written, look)
+        look = results[1] if condition and len(results) > 1 else {"problem": "not asked"}
+        if not look.get("problem") and look.get("body_sha256") != condition["only_if"]:
+            raise OtherBytes(str(results[-1].get("said")))
+        self._check_what_was_written(results, first, written)
         self.clock.learn(results[0])
         for content in written:
             content.learn(content.now)
-        self._keep()
-        self.is_certain = True
         return results[first + len(written) :]
 
-    def _check_what_was_written(
-        self, results: list[ActionResult], first: int, written: list[Content], look: ActionResult | None
-    ) -> None:
+    def _check_what_was_written(self, results: list[ActionResult], first: int, written: list[Content]) -> None:
         problem = results[-1].get("problem")
         place = len(results) - 1 - first
         if problem and (place < 0 or problem == "changed"):
-            raise Changed(str(results[-1].get("said")), look)
+            raise Changed(str(results[-1].get("said")))
         if problem and place < len(written):
             raise self._doubted(written[place].path, results[-1], "written")
         if any(result.get("replaced") is not True for result in results[first : first + len(written)]):
@@ -393,12 +312,6 @@ class WindowsMachine:
         )
         return file.error(f"The {file.name} {path} could not be {verb}: {said}. {advice}")
 
-    def _keep(self) -> None:
-        """Remember it for the next task."""
-        found: dict[str, bytes | None] = {one.path: one.was for one in self.contents.values() if one.is_known}
-        if self.clock.heard:
-            self.seen.learn(self.clock.heard, found)
-
     def texts(self) -> Iterator[str]:
         """Where an earlier name of this boot may be."""
         yield self.request
@@ -409,9 +322,9 @@ class WindowsMachine:
 class _Clock:
     """What clock.py is on Linux: by what the host said, and the time that passed here since."""
 
-    def __init__(self, machine: WindowsMachine, heard: HeardClock | None) -> None:
+    def __init__(self, machine: WindowsMachine) -> None:
         self.machine = machine
-        self.heard = heard
+        self.heard: HeardClock | None = None
 
     def boot_id(self) -> str:
         count, uptime, at = self._known()
@@ -432,27 +345,18 @@ class _Clock:
     def bounds(self) -> WindowsAction:
         """The same boot, and not later than what the run knows is good for."""
         count, uptime, _at = self._known()
-        latest = self.machine.latest
-        good_for = None
-        if self.machine.heard:
-            good_for = uptime + SECONDS_OF_A_LOOK
-        elif self.machine.foresees:
-            good_for = self.seconds() + SECONDS_OF_A_GUESS
-        if good_for is not None:
+        latest, look = self.machine.latest, self.machine.look
+        if look and not self.machine.compares_bytes:
+            good_for = look.uptime + SECONDS_OF_A_LOOK
             latest = good_for if latest is None else min(good_for, latest)
         bounds: WindowsAction = {"action": "boot", "same_count": count, "uptime_from": uptime - SECONDS_OF_ROUNDING}
         return bounds if latest is None else {**bounds, "uptime_to": latest}
 
     def _known(self) -> HeardClock:
-        heard = self.heard
-        if heard is None and self.machine.foresees:
-            heard = self.machine.seen.clock()
-            self.machine.is_certain = self.machine.is_certain and heard is None
-        if heard is None:
+        if self.heard is None:
             self.machine.fetch()
             return self._known()
-        self.heard = heard
-        return heard
+        return self.heard
 
 
 class WindowsFile:
@@ -531,3 +435,147 @@ def _bytes(text: t.Any) -> bytes | None:
         return None if text is None else base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise ActionsFailed(unexpected("what a file holds is cut off")) from None
+
+
+# Host commands, carried out on the controller.
+
+LARGEST_ANSWER = _http.LARGEST_BODY + 128 * 1024
+# As in curl.py: who this VM is, is asked along with the events.
+SECONDS_TO_ASK_ALONG = 5
+
+
+class ActionTransport:
+    """What imds.py calls a transport."""
+
+    def __init__(self, machine: WindowsMachine, endpoint: str, with_instance: bool) -> None:
+        self.machine = machine
+        self.endpoint = endpoint
+        self.address, self.port = _http.address_of(endpoint)
+        self.ask_along = _imds.INSTANCE_TARGET if with_instance else None
+        self.kept: dict[str, _http.Answer] = {}
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: str | None,
+        headers: Mapping[str, str],
+        connect_seconds: float,
+        seconds: float,
+    ) -> _http.Answer:
+        if target in self.kept:
+            return self.kept.pop(target)
+        send = self._send(method, target, body, headers, connect_seconds, seconds)
+        if method == "POST":
+            sent = self.machine.write(send)[0]
+            self.machine.has_sent = True
+            return _answer(sent)[0]
+        along, self.ask_along = self.ask_along, None
+        sends = [send]
+        if along and along != target:
+            sends.append(self._send(method, along, None, headers, connect_seconds, min(seconds, SECONDS_TO_ASK_ALONG)))
+        found = self.machine.fetch(*sends)
+        answer, content = _answer(found[0])
+        if answer.status == 200 and self.machine.clock.heard:
+            self.machine.look = Look(send, _body_digest(content), self.machine.clock.heard[1])
+        if along and len(found) > 1 and not found[1].get("problem"):
+            self.kept[along] = _answer(found[1])[0]
+        return answer
+
+    def _send(
+        self,
+        method: str,
+        target: str,
+        body: str | None,
+        headers: Mapping[str, str],
+        connect_seconds: float,
+        seconds: float,
+    ) -> WindowsAction:
+        request = _http.request_bytes(self.endpoint, method, target, body, headers)
+        return {
+            "action": "send",
+            "address": self.address,
+            "port": self.port,
+            "request": base64.b64encode(request).decode(),
+            "connect_ms": int(connect_seconds * 1000),
+            "total_ms": int(seconds * 1000),
+            "largest": LARGEST_ANSWER,
+        }
+
+
+def _answer(result: ActionResult) -> tuple[_http.Answer, bytes]:
+    """The answer of the service and its bytes, or the exception that says why there is none."""
+    problem, said = result.get("problem"), str(result.get("said") or "")
+    if problem == "not_resolved":
+        raise _http.NotResolved(said)
+    if problem == "not_accepted":
+        raise _http.NotAccepted(said)
+    if problem == "too_large":
+        raise _http.TooLarge()
+    if problem not in (None, "timed_out", "broken"):
+        raise ActionsFailed(unexpected(f"{problem}: {said}"))
+    try:
+        content = base64.b64decode(result.get("answer") or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise ActionsFailed(unexpected("the answer of its service is cut off")) from None
+    if problem == "timed_out":
+        raise _http.TimedOut()
+    if problem == "broken":
+        raise _http.Broken(said or "the connection ended")
+    return _http.answer_in(content, time.time()), content
+
+
+def _body_digest(content: bytes) -> str:
+    """As the host makes it: of what follows the head."""
+    return hashlib.sha256(content.partition(b"\r\n\r\n")[2]).hexdigest()
+
+
+def ways_to_the_service(machine: WindowsMachine, request: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What the host halves need to ask the service of that machine."""
+    # Looking for a version may take as many requests as a VM has a second: then nothing is asked along.
+    alone = request.get("approval") or request.get("api_version") == _imds.AUTO
+    with_instance = bool(request.get("with_instance")) and not alone
+    return {
+        "transport": lambda endpoint: ActionTransport(machine, endpoint, with_instance),
+        # Windows does not tell what DHCP said in option 245.
+        "discovered_endpoints": list,
+    }
+
+
+# Others may have written in between.
+MOST_LOOKS = 6
+NOT_ON_WINDOWS = "This can't be done on a Windows host"
+NOTHING_ELSE_IS_TRIED = (
+    " On Windows no other address is looked for. Give it in endpoint: only VMs of the classic model, which Azure has"
+    " retired, have another one"
+)
+NEVER_STILL = "Others have changed it again and again while this run was about to write: run again"
+
+
+def run_by_powershell(
+    action: ActionBase, code: types.ModuleType, request: dict[str, t.Any], task_vars: dict[str, t.Any]
+) -> dict[str, t.Any]:
+    """What the host half returns for a request, done on a Windows host."""
+    if "here" not in inspect.signature(code.carried_out).parameters:
+        return {"failed": True, "changed": False, "msg": f"{NOT_ON_WINDOWS}: it is for Linux hosts"}
+    actions = WindowsActions(action, task_vars)
+    compares_bytes = True
+    try:
+        for _number in range(MOST_LOOKS):
+            machine = WindowsMachine(actions, request, compares_bytes)
+            machine.service = ways_to_the_service(machine, request)
+            try:
+                answer: dict[str, t.Any] = code.carried_out(request, bool(action._task.check_mode), here=machine)
+                machine.finish()
+                return _with_advice(answer, request)
+            except Changed as changed:
+                compares_bytes = compares_bytes and not isinstance(changed, OtherBytes)
+    except ActionsFailed as failure:
+        return failure.result
+    return {"failed": True, "changed": False, "msg": NEVER_STILL}
+
+
+def _with_advice(answer: dict[str, t.Any], request: dict[str, t.Any]) -> dict[str, t.Any]:
+    if answer.get("kind") not in (None, "busy", "timed_out") and request.get("endpoints") == ["auto"]:
+        return {**answer, "msg": f"{answer['msg']}{NOTHING_ELSE_IS_TRIED}"}
+    return answer

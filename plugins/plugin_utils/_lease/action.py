@@ -9,21 +9,20 @@ import dataclasses
 import time
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._host import lease as _lease
 from .._common.ansible import DoesOneOf, RunHasEnded, is_dead, this_run
 from .._common.options import lease_options, lock_options
+from .._common.store import RunStore
 from .._common.text import needed_vars
 from .._host import answers as _answers
-from .._host.answers import Unexpected, list_of
 from .._host.connection import HostHalf
 from .._host.windows import is_of_windows, is_windows, windows_path
 from .lease import (
-    NOTHING,
     READ,
-    RENEW,
     SIGNS_OF_WINDOWS,
     TAKE,
     Refusal,
@@ -43,13 +42,23 @@ LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
 class LeaseAction(ActionBase):
     def lease(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=lease_options())
-        return self._held_there({**options, "notes": [], "forget": []}, task_vars)
+        return self._held_there(options, task_vars)
 
-    def _held_there(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _held_there(
+        self,
+        options: dict[str, t.Any],
+        task_vars: dict[str, t.Any],
+        notes: list[t.Any] | None = None,
+        forget: list[str] | None = None,
+    ) -> dict[str, t.Any]:
+        """Ask one lock host. What a run tells it about its hosts are `notes`, and the hosts to `forget`."""
         self._check(options)
         request = {
             "path": group_path(options["path"], options["group"]),
-            **{name: options[name] for name in ("do", "seconds", "notes", "forget")},
+            "do": options["do"],
+            "seconds": options["seconds"],
+            "notes": notes or [],
+            "forget": forget or [],
         }
         if options["do"] != READ:
             request["me"] = self._owner(options)
@@ -64,12 +73,6 @@ class LeaseAction(ActionBase):
             raise AnsibleActionFail(f"path must be an absolute path, not {options['path']}")
         if options["seconds"] < 1:
             raise AnsibleActionFail(f"seconds must be 1 or more, not {options['seconds']}")
-        if options["do"] not in (TAKE, RENEW) and options["notes"]:
-            raise AnsibleActionFail("notes are written with take and renew only, as that needs the lease")
-        try:
-            options["notes"] = list_of(_answers.NOTE)(options["notes"])
-        except Unexpected as error:
-            raise AnsibleActionFail(f"notes{error}") from None
 
     @staticmethod
     def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -97,8 +100,12 @@ class LocksAction(DoesOneOf, LeaseAction):
 
     def do_ask(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["ask"])
-        what = options.pop("what")
-        return {"changed": False} if what == NOTHING else self._held_there({**options, "do": what}, task_vars)
+        if not options["asked"]:
+            return {"changed": False}
+        known = RunStore(constants.DEFAULT_LOCAL_TMP).head
+        terms = known["lease_terms"][options["group"]] if options["with_notes"] else {}
+        asked = {name: options[name] for name in ("group", "path", "seconds", "note")}
+        return self._held_there({"do": options["asked"], "run_id": known["run_id"], **asked}, task_vars, **terms)
 
     def do_lock_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])

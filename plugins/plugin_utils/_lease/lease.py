@@ -93,8 +93,6 @@ def group_path(path: str, group: str) -> str:
 # refuses: so one that refuses outweighs the majority, but not for ever, as it may be the one that lies.
 
 TAKE, RENEW, RELEASE, READ = ACTIONS = ("take", "renew", "release", "read")
-# Of who has nobody to ask.
-NOTHING = "nothing"
 
 # So long one lock host outweighs a majority of the others: as long as a lease lasts that it may have granted.
 SECONDS_OF_A_REFUSAL = 90.0

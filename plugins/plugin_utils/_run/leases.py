@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .._azure.events import event_type
 from .._lease.lease import NOTE_KEYS, LeaseVerdict, Refusal, is_outvoted, outvoted_in_words, verdict
-from .._plan.plan import PlanEntry, PlanWave
+from .._plan.plan import PlanEntry
 from .groups import THE_REST, Group, Grouping
 from .model import RunSettings
-from .rounds import Round, drained_for, in_slices
-from .run_state import FenceTerms, FirstWave, LeaseCall, MarkData, NoteData, RunState
+from .rounds import Round
+from .run_state import FenceTerms, LeaseCall, MarkData, NoteData, RunState
 from .view import grouping_of
 
 # Lease -> lock host -> what it answered.
@@ -216,53 +216,19 @@ def owner_only(fence: FenceTerms) -> FenceTerms:
 # A reading from just before the lease misses what another run did in between. If a lock host has a note of another run,
 # all hosts are read again. Any other change is noticed by the host before its first step.
 
-# Each is a task of its own for the hosts that ask.
-MOST_CALLS = 6
 # Of the time after which a host would refuse: 40 seconds.
 SHARE_OF_A_FRESH_READING = 1 / 8
-SHARE_OF_A_FRESH_LEASE = 1 / 2
 
 
-def asked_for_early(
-    state: RunState, wave: PlanWave, grouping: Grouping, run_settings: RunSettings, now: float
-) -> FirstWave | None:
-    """What the lock hosts are told before the wave begins: who may be drained in it, and for what."""
-    if not _is_fresh(state, wave["hosts"], run_settings, now):
-        return None
-    hosts = in_slices(state, wave["hosts"])
-    entries = [entry for entry in wave["events"] if not entry["vanishing"]]
-    drained = {host for entry in entries if "drain" in entry["steps"] for host in entry["shown_by"]}
-    events = drained_for(entries, drained & set(hosts))
-    notes = notes_about(events, entries, state["run_id"], now)
-    calls = calls_for(state, wave["hosts"], grouping, notes)
-    if not notes or len(calls) > MOST_CALLS:
-        return None
-    return {"at": now, "hosts": wave["hosts"], "notes": notes, "calls": calls}
-
-
-def is_begun(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> bool:
-    """Whether the lease of this batch was taken with the plan, a moment ago."""
-    first = state["first_wave"]
-    if first is None or set(first["hosts"]) != set(batch):
-        return False
-    return 0 <= now - first["at"] < run_settings.oldest_reading * SHARE_OF_A_FRESH_LEASE
-
-
-def has_to_be_read(state: RunState, answers: LeaseAnswers, now: float) -> bool:
-    """Whether somebody may have done something between the reading and the lease."""
-    first = state["first_wave"]
-    verdicts = verdicts_of(state, answers, "take", now, [call["group"] for call in first["calls"]] if first else ())
-    others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
-    return bool(verdicts.lost or others) or not verdicts.by_lease
-
-
-def were_told(notes: Sequence[NoteData], first: FirstWave) -> bool:
-    """Whether the lock hosts know of these drains already."""
-    known = {note["host"]: set(note["events"]) for note in first["notes"]}
-    return all(known.get(note["host"], set()).issuperset(note["events"]) for note in notes)
-
-
-def _is_fresh(state: RunState, hosts: Sequence[str], run_settings: RunSettings, now: float) -> bool:
+def are_fresh(state: RunState, hosts: Iterable[str], run_settings: RunSettings, now: float) -> bool:
+    """Whether the lease has followed their readings so fast that they need not be read again."""
     limit = run_settings.oldest_reading * SHARE_OF_A_FRESH_READING
     kept = [state["kept"][host] for host in hosts]
     return all(known["shows"] is not None and 0 <= now - known["seen_at"] < limit for known in kept)
+
+
+def may_have_changed(state: RunState, hosts: Sequence[str], answers: LeaseAnswers, now: float) -> bool:
+    """Whether somebody may have done something between these readings and the lease."""
+    verdicts = verdicts_of(state, answers, "take", now, leases_for(hosts, grouping_of(state["kept"])))
+    others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
+    return bool(verdicts.lost or others) or not verdicts.by_lease

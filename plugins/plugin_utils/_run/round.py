@@ -13,16 +13,17 @@ from .groups import Grouping
 from .leases import (
     LeaseAnswers,
     approval_notes,
+    are_fresh,
     calls_for,
     drain_notes,
     fence_for,
     leases_for,
     lost_leases,
     mark_of,
+    may_have_changed,
     owner_only,
     taken_away,
     verdicts_of,
-    were_told,
 )
 from .model import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE, RunSettings
 from .orders import drain_states, wave_orders, wave_outcomes
@@ -48,7 +49,6 @@ def decide(
     inventory: Inventory,
     answers: LeaseAnswers,
     now: float,
-    begun: bool = False,
     read_again: HostVars | None = None,
 ) -> Decision:
     """What of a batch may go down now, from readings that are younger than the lease, or that nobody came between.
@@ -58,30 +58,42 @@ def decide(
     batch = list(variables)
     made = newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
     others = kept_of(read_again or (), read_again or {}, now, state["kept"])
-    state["kept"] = {**state["kept"], **others}
-    fresh = kept_of(batch, variables, now, state["kept"])
-    kept = {**state["kept"], **fresh}
+    # The state keeps what it had of them, so that the next plan sees what they show no more.
+    seen: RunState = {**state, "kept": {**state["kept"], **others}}
+    fresh = kept_of(batch, variables, now, seen["kept"])
+    kept = {**seen["kept"], **fresh}
     grouping = grouping_of(kept)
     verdicts = verdicts_of(state, answers, "take", now, leases_for(batch, grouping))
     state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes = verdicts.notes(state["notes"])
-    unread = [] if read_again is not None else _to_be_read(state, notes, batch, grouping, run_settings, now)
+    unread = [] if read_again is not None else _others_to_read(state, notes, batch, grouping, run_settings, now)
     settled = _settled_notes(state, notes, {**fresh, **others})
     state["notes"] = [note for note in notes if note["host"] not in settled]
-    run = model_of_batch(state, kept, variables, made, run_settings, inventory, now, read_now=list(others))
+    seen["notes"] = state["notes"]
+    run = model_of_batch(seen, kept, variables, made, run_settings, inventory, now, read_now=list(others))
     found = next_round(made, batch, run, unleased, state["unasked"])
     fences = {
         host: fence_for(variables[host], found["drain_for"].get(host, []), run_settings)
         for host in (*found["drain"], *found["back"])
     }
     told = drain_notes(found, state["run_id"], now)
-    known = begun and state["first_wave"] is not None and were_told(told, state["first_wave"])
-    calls = calls_for(state, batch, grouping, told, forget=settled) if settled or (told and not known) else []
+    calls = calls_for(seen, batch, grouping, told, forget=settled) if settled or told else []
     return {"round": found, "fences": fences, "calls": calls, "others": unread}
 
 
-def _to_be_read(
+def read_first(
+    state: RunState, batch: Sequence[str], run_settings: RunSettings, answers: LeaseAnswers, now: float
+) -> list[str] | None:
+    """None if the readings of a batch will do although they are older than its lease; else whom to read along."""
+    if are_fresh(state, batch, run_settings, now) and not may_have_changed(state, batch, answers, now):
+        return None
+    grouping = grouping_of(state["kept"])
+    notes = verdicts_of(state, answers, "take", now, leases_for(batch, grouping)).notes(state["notes"])
+    return _others_to_read(state, notes, batch, grouping, run_settings, now)
+
+
+def _others_to_read(
     state: RunState,
     notes: Sequence[NoteData],
     batch: Sequence[str],
@@ -241,9 +253,6 @@ def record(
     # What this run has told the lock hosts itself is not among what they have told it.
     noted = {note["host"] for note in state["notes"]} | {host for host in orders if orders[host]["drains"]}
     noted |= {host for one in orders.values() for mark in one["marks"] for host in mark["hosts"]}
-    # What was to be drained when the plan was made, and then was not.
-    early = {note["host"] for note in state["first_wave"]["notes"]} if state["first_wave"] else set()
-    unused = [host for host in orders if host in early and not orders[host]["drains"] and host not in back]
     if found is not None and (unsent or others):
         found["held"].update(unsent)
         found["again"] = True
@@ -259,14 +268,13 @@ def record(
         "not_shown": not_shown_now(state, fresh),
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
-        "first_wave": None,
         "records": [one for one in state["records"] if outcomes.get(one["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
         "slice": next_slice(state["slice"], orders, variables),
     }
     taken_over = {host for host in back if _owner_of(variables[host]) not in ("", state["run_id"])}
     taken_over |= {note["host"] for note in state["notes"] if note["run"] != state["run_id"] and note["host"] in back}
-    forget = [host for host in back if host in noted | early or host in taken_over] + unused
+    forget = [host for host in back if host in noted or host in taken_over]
     calls = calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
     return after, calls, bool(taken_over)
 

@@ -17,9 +17,9 @@ from .._plan.plan import Plan, PlanWave
 from .._plan.text import render_plan, render_start
 from .._steps.kinds import Cluster, RecordsPlace
 from .groups import failures, warning_about
-from .leases import LeaseAnswers, asked_for_early, calls_for, fence_for, has_to_be_read, is_begun, owner_only
+from .leases import are_fresh, calls_for, fence_for, owner_only
 from .model import RunSettings
-from .orders import left_as_it_is, returned
+from .orders import SHARE_OF_A_YOUNG_READING, left_as_it_is, returned
 from .rounds import SHORTEST_PAUSE, in_slices
 from .run_state import STAYS, Kept, LeaseCall, Order, Outcome, RecordData, RunState
 from .summary import MOST_HOSTS
@@ -159,12 +159,12 @@ def begin(
         "refused": [],
         "notes": [],
         "refusals": {},
-        "first_wave": None,
         "records": [],
         "foreign_records": [],
         "unasked": {},
         "slice": 0,
         "waits_since": None,
+        "round": {},
     }
 
 
@@ -208,14 +208,7 @@ def plan(state: RunState, variables: HostVars, run_settings: RunSettings, invent
         # Kept, as the event may be over when the run is: then nobody took care of it.
         "not_believed": list(dict.fromkeys([*state["not_believed"], *wrong])),
     }
-    waves = _to_run(after, run_settings)
-    # What is out comes first, and takes its time.
-    first = (
-        asked_for_early(after, waves[0], grouping_of(kept), run_settings, now)
-        if waves and not leftovers(after)
-        else None
-    )
-    return {**after, "to_read": bool(waves), "first_wave": first}
+    return {**after, "to_read": bool(_to_run(after, run_settings)), "round": {}}
 
 
 def returned_by_others(
@@ -241,14 +234,36 @@ def is_in_service(known: Kept) -> bool:
     return known["shows"] is not None and not (known["journal"] and known["journal"]["drained"])
 
 
-def for_the_plays(state: RunState, run_settings: RunSettings) -> dict[str, t.Any]:
+def for_the_plays(state: RunState, run_settings: RunSettings, now: float) -> dict[str, t.Any]:
     """What `hosts:` and `serial:` of the plays are made of."""
     return {
-        "run_id": state["run_id"],
         "waves": [wave["hosts"] for wave in _to_run(state, run_settings)],
         # Whatever stopped the run: a host whose event is over belongs back in service.
         "leftovers": [] if run_settings.plan_only or not state["plan"] else leftovers(state),
-        "to_read": state["to_read"],
+        "reads": _to_read(state, run_settings, now) if state["to_read"] else [],
+    }
+
+
+def _to_read(state: RunState, run_settings: RunSettings, now: float) -> list[str]:
+    """The hosts that are read before the next plan: not those that were read when they returned to service.
+
+    There is always one, as a play without hosts makes no plan.
+    """
+    gone = set(hosts_taken_away(state))
+    hosts = [host for host in state["hosts"] if host not in gone]
+    found = [host for host in hosts if not _is_young(state["kept"].get(host), run_settings, now)]
+    return found or hosts[:1] or state["hosts"][:1]
+
+
+def _is_young(known: Kept | None, run_settings: RunSettings, now: float) -> bool:
+    limit = run_settings.oldest_reading * SHARE_OF_A_YOUNG_READING
+    return known is not None and known["shows"] is not None and 0 <= now - known["seen_at"] < limit
+
+
+def for_the_actions(state: RunState) -> dict[str, t.Any]:
+    """What the actions of a run ask the store for: see store.py."""
+    return {
+        "run_id": state["run_id"],
         "taken_away": hosts_taken_away(state),
         # What hosts have said before, they have said in this run.
         "has_read": bool(state["plan"]),
@@ -325,18 +340,13 @@ class Check(t.TypedDict):
     stop: str
     lines: list[str]
     calls: list[LeaseCall]
-    # The hosts of the first round, and those of them that have to be read before it.
+    # The hosts of the first round, and those of them that are read before it.
     hosts: list[str]
     reads: list[str]
-    # The lease was taken with the plan.
-    begun: bool
 
 
-def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, early: LeaseAnswers, now: float) -> Check:
-    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a run by itself.
-
-    `early` is what the lock hosts said right after the plan.
-    """
+def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> Check:
+    """Whether this batch may begin. `stop` is a sentence, or empty. Nothing in Ansible stops a run by itself."""
     wave = next((wave for wave in state["plan"]["waves"] if set(wave["hosts"]) == set(batch)), None)
     names = ", ".join(batch)
     stop = ""
@@ -354,24 +364,15 @@ def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, earl
         if groups and groups <= set(failed):
             causes = "; ".join(failed[group] for group in sorted(groups))
             stop = f"Not begun, as an earlier wave went wrong ({causes})."
-    begun = not stop and is_begun(state, batch, run_settings, now)
     hosts = in_slices(state, batch)
     return {
         "wave": wave,
         "stop": stop,
         "lines": render_start({"wave": wave, "stop": stop}, now),
-        "calls": _taken_for_nothing(state) if stop else calls_for(state, batch, grouping),
+        "calls": [] if stop else calls_for(state, batch, grouping),
         "hosts": hosts,
-        "reads": hosts if not begun or has_to_be_read(state, early, now) else [],
-        "begun": begun,
+        "reads": [] if stop or are_fresh(state, hosts, run_settings, now) else hosts,
     }
-
-
-def _taken_for_nothing(state: RunState) -> list[LeaseCall]:
-    """What is given back of what was taken for a wave that does not begin."""
-    first = state["first_wave"]
-    noted = [note["host"] for note in first["notes"]] if first else []
-    return [{**call, "notes": [], "forget": noted} for call in first["calls"]] if first else []
 
 
 def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now: float) -> list[str]:

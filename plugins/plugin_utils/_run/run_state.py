@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of a run, and how it is passed on between tasks."""
+"""The state of a run."""
 
 from __future__ import annotations
 
@@ -87,15 +87,6 @@ class LeaseCall(t.TypedDict):
     lock_host: str
     notes: list[NoteData]
     forget: list[str]
-
-
-class FirstWave(t.TypedDict):
-    """What the lock hosts were asked right after the plan: see leases.py."""
-
-    at: float
-    hosts: list[str]
-    notes: list[NoteData]
-    calls: list[LeaseCall]
 
 
 class Order(t.TypedDict):
@@ -189,6 +180,29 @@ class EventKept(t.TypedDict):
     resources: list[str]
 
 
+class Turn(t.TypedDict, total=False):
+    """What is going on in a batch, from one task to the next: a round of a wave, or the return of leftovers."""
+
+    # The wave, and those of its hosts that this round is for.
+    wave: int
+    hosts: list[str]
+    # It is not the first of its batch.
+    goes_on: bool
+    # How the lease of the batch is taken; what the lock hosts were asked last.
+    lease: list[LeaseCall]
+    calls: list[LeaseCall]
+    # Hosts that are read before it is decided; those of them that are outside of the batch.
+    reads: list[str]
+    others: list[str]
+    # What was decided: a Decision, see round.py.
+    decision: t.Any
+    orders: dict[str, Order]
+    # The tasks of steps are through, and what has become too old was read again.
+    finished: bool
+    # When the return of leftovers began.
+    since: float
+
+
 class RunState(t.TypedDict):
     """A run, from its beginning to its end."""
 
@@ -222,7 +236,6 @@ class RunState(t.TypedDict):
     refused: list[str]
     # Lease -> lock host -> since when it has refused what a majority granted: see lease.py.
     refusals: dict[str, dict[str, LeaseRefusal]]
-    first_wave: FirstWave | None
     # What other machines remember of hosts whose steps act there, and of others; host -> why it can't be drained, as
     # one of them can't be asked.
     records: list[RecordData]
@@ -232,39 +245,27 @@ class RunState(t.TypedDict):
     slice: int
     # Since when nothing could be done but wait.
     waits_since: float | None
+    # What is going on.
+    round: Turn
 
 
-# Before 2.19, ansible-core makes data of a text that reads like a literal of Python, as JSON without null and true
-# does, and a text that is no JSON any more when it is asked for one again.
-NO_LITERAL = "JSON "
-
-
-def to_carry(data: t.Mapping[str, t.Any]) -> str:
-    """For what goes from task to task through templates, and stays the text that it is."""
-    return NO_LITERAL + json.dumps(data)
-
-
-def from_carried(text: str) -> dict[str, t.Any]:
-    return t.cast("dict[str, t.Any]", json.loads(text.removeprefix(NO_LITERAL)))
-
-
-# Nearly all hosts of a group show the same events. Written out for each host, the text of a thousand VMs would hold a
+# Nearly all hosts of a group show the same events. Written out for each host, the state of a thousand VMs would hold a
 # million ids; so each of these lists is written once.
 _LISTS = ("shows", "showed", "accounts")
 
 
-def packed(state: RunState) -> str:
+def as_written(state: RunState) -> dict[str, t.Any]:
+    """The state as the store keeps it."""
     lists: dict[str, int] = {}
     kept = {
         host: {**known, **{name: lists.setdefault(json.dumps(known[name]), len(lists)) for name in _LISTS}}
         for host, known in t.cast("dict[str, dict[str, t.Any]]", state["kept"]).items()
     }
-    return to_carry({**state, "kept": kept, "lists": list(lists)})
+    return {**state, "kept": kept, "lists": list(lists)}
 
 
-def unpacked(text: str) -> RunState:
-    state = from_carried(text)
-    lists = [json.loads(one) for one in state.pop("lists")]
-    for known in state["kept"].values():
+def as_read(written: dict[str, t.Any]) -> RunState:
+    lists = [json.loads(one) for one in written.pop("lists")]
+    for known in written["kept"].values():
         known.update((name, lists[known[name]]) for name in _LISTS)
-    return t.cast(RunState, state)
+    return t.cast(RunState, written)

@@ -16,7 +16,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from .._azure.events import effects_seen
 from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
 from .._common.options import drain_options
-from .._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_of_drain
+from .._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_along
 from .._host.windows import is_windows, windows_path
 from .commands import StepOrders
 from .drain import HostPlan
@@ -40,6 +40,8 @@ VARIABLES = {
         "health": "restore_health",
         "journal": "drain_journal",
         "timeout": "restore_timeout",
+        "endpoint": "maintenance_endpoint",
+        "api_version": "maintenance_api_version",
     },
 }
 
@@ -48,6 +50,11 @@ def _is_due(order: Mapping[str, t.Any], approved: t.Any) -> bool:
     """Whether a host is returned to service now: not while its event is there."""
     over = isinstance(approved, Mapping) and bool(approved.get("over"))
     return bool(order["restore"]) and (not order["acts"] or over)
+
+
+def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
+    events = last_reading(own.task_vars)["events"]
+    return {"fence": order["fence"], "events": [event for event in events if event["id"] in order["events"]]}
 
 
 def _journal_seen(own: OwnVariables) -> dict[str, t.Any]:
@@ -82,7 +89,7 @@ class DrainAction(DoesOneOf):
 
     def _done(self, direction: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         own = OwnVariables(self, task_vars)
-        # Whether a run has this host drained.
+        # Whether a run has told it to do so.
         self.ordered = False
         if not self._take_variables(direction, own):
             return dict(NOT_ORDERED)
@@ -107,14 +114,12 @@ class DrainAction(DoesOneOf):
 
     def _planned(self, options: dict[str, t.Any], folders: Folders, own: OwnVariables) -> dict[str, t.Any]:
         fence = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
-        # In a run, who is drained is read right after it. On Windows that would be one more call each time.
+        # In a run, the host is read right after it. On Windows that would be one more call each time.
         look = fence["ask"] if fence and self.ordered and not folders.on_windows else None
         plan = HostPlan(self, own.task_vars, options, folders, fence, look)
-        if options["direction"] == "restore":
-            return plan.restore(self._effects(own))
-        result = plan.drain()
+        result = plan.drain() if options["direction"] == "drain" else plan.restore(self._effects(own))
         known = plain((own.registered("maintenance_status") or {}).get("this_host"))
-        reading = reading_of_drain(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
+        reading = reading_along(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
         return {**result, "reading": reading} if reading else result
 
     @staticmethod
@@ -129,23 +134,17 @@ class DrainAction(DoesOneOf):
 
         Returns whether there is something to do: a run may have none for it.
         """
-        order_in = own.setting(f"__{role}_order_in", "")
-        ordered: dict[str, t.Any] = {"seen": _journal_seen(own)} if role == "restore" else {}
-        if order_in:
-            order = own.order(order_in)
+        ordered: dict[str, t.Any] = {} if role == "drain" else {"seen": _journal_seen(own)}
+        if own.is_ordered:
+            order = own.order()
             if order is None or not (role == "drain" or _is_due(order, own.registered("approve_result"))):
                 return False
-            self.ordered = role == "drain"
-            ordered.update(self._drain_ordered(order, own) if role == "drain" else {"fence": order["restore_fence"]})
-            ordered["run_id"] = own.registered(order_in)["run_id"]
+            self.ordered = True
+            ordered.update(_drain_ordered(order, own) if role == "drain" else {"fence": order["restore_fence"]})
+            ordered["run_id"] = order["run_id"]
         wanted = {option: name for option, name in VARIABLES[role].items() if option not in ordered}
         for option, value in {**own.settings(wanted), **ordered}.items():
             # What is empty is not given: a fence without a word would be one of default values.
             if value not in ({}, None):
                 self._task.args.setdefault(option, value)
         return True
-
-    @staticmethod
-    def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
-        events = own.registered("maintenance_status")["events"]
-        return {"fence": order["fence"], "events": [event for event in events if event["id"] in order["events"]]}

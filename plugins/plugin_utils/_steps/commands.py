@@ -16,9 +16,9 @@ from ansible.plugins.action import ActionBase
 from ...module_utils._host.files import SECONDS_AHEAD
 from ...module_utils._steps import command_entry as _command_entry
 from ...module_utils._steps import health as _health
+from ...module_utils._steps.kind import KINDS, kind_of
 from ...module_utils._steps.kind_log import send_message
 from ...module_utils._steps.machine import Machine, StepError
-from ...module_utils._steps.runner import OPTIONAL_KINDS, workings_of
 from .._azure.vms import vm_name_of
 from .._host import answers as _answers
 from .._host.connection import SECONDS_AFTER_SILENCE, SECONDS_OF_A_COMMAND, HostHalf
@@ -29,9 +29,10 @@ Item: t.TypeAlias = dict[str, t.Any]
 Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
-STEP = HostHalf("steps", _command_entry, _answers.STEP, private=True)
-# All but _kind_command, of which the table of kinds has parts.
-OPTIONAL = [_health.__name__, *(part.__name__ for part in OPTIONAL_KINDS)]
+_FILES_OF_KINDS = sorted({kind.__module__ for kind in KINDS.values()})
+STEP = HostHalf("steps", _command_entry, _answers.STEP, private=True, more=_FILES_OF_KINDS)
+# A host that is not asked for these need not have them.
+OPTIONAL = {_health.__name__, *_FILES_OF_KINDS}
 # What a result keeps of the plan, so that it can take the plan's place.
 KEPT = (
     "direction",
@@ -74,6 +75,15 @@ class StepOrders:
         self.host = str(task_vars["inventory_hostname"])
         self.perform = "step"
         self.item: Item = {}
+
+    @property
+    def direction(self) -> str:
+        """That of the item: a drain begins with what an earlier list of steps has left to undo."""
+        return str(self.item.get("direction") or self.plan["direction"])
+
+    @property
+    def undoes_first(self) -> bool:
+        return self.direction != self.plan["direction"]
 
     def one(self, item: Item, options: dict[str, t.Any]) -> Result:
         """One item of the plan's work, or a part of it, for a task of its own."""
@@ -172,6 +182,8 @@ class StepOrders:
         return result
 
     def ask(self, order: dict[str, t.Any]) -> dict[str, t.Any]:
+        unused = _unused_by(order)
+        kinds = [part for part in STEP.parts(unused) if part[0] in _FILES_OF_KINDS and part[1]]
         # The host itself ends its steps in their time. What only reads or writes a file has less.
         does = order["perform"] not in FILES_ALONE
         seconds = order["timeout"] + SECONDS_OF_A_COMMAND if does else SECONDS_OF_A_COMMAND
@@ -179,7 +191,8 @@ class StepOrders:
             self.action,
             order,
             self.task_vars,
-            unused=_unused_by(order),
+            unused=unused,
+            for_module={"kinds": kinds},
             ends_with_the_run=bool(order.get("fenced")),
             seconds=seconds,
             after_silence=seconds if does else SECONDS_AFTER_SILENCE,
@@ -188,7 +201,7 @@ class StepOrders:
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
         order: dict[str, t.Any] = {
             "perform": self.perform,
-            "direction": self.plan["direction"],
+            "direction": self.direction,
             "finished": self.item["finished"],
             "final": self.item["final"],
         }
@@ -252,7 +265,7 @@ class StepOrders:
         if self.plan["begun_at"]:
             result["seconds"] = round(time.time() - self.plan["begun_at"], 1)
         if self.perform in ("step", "record", "finish") and not answer.get("failed"):
-            status = "done" if self.plan["direction"] == "drain" else "undone"
+            status = "done" if self.direction == "drain" else "undone"
             result["steps"] = with_statuses(self.plan["steps"], self.item["finished"], status)
         if answer.get("step"):
             result["steps"] = with_step(result["steps"], answer["step"])
@@ -280,7 +293,13 @@ class StepOrders:
         if self.perform in ("claim", "act"):
             # The record that follows says the rest, but not where this was.
             return f"on {self.action._task.delegate_to or self.host}: {reason}"
-        if self.plan["direction"] == "restore":
+        if self.undoes_first:
+            return (
+                f"{self.host} is not drained: {self._name()} was done for an earlier list of steps, and undoing it"
+                f" failed: {reason}. What was drained before it stays drained (journal {self.plan['journal']}): correct"
+                " that step in drain_steps, or put the cause right, and run again"
+            )
+        if self.direction == "restore":
             if self.perform == "finish":
                 return (
                     f"{self.host} is returned to service but not healthy: {reason}. Its journal {self.plan['journal']}"
@@ -295,10 +314,18 @@ class StepOrders:
             f" (journal {self.plan['journal']}): put the cause right and run again, or run the role restore"
         )
 
+    def not_to_be_drained(self, steps: Sequence[Item]) -> str:
+        """What was begun for an earlier list of steps keeps the host from being drained by that of today."""
+        return f"{self.host} is not drained: its journal says that {self._of_no_list(steps, 'a part of ')}"
+
     def _left_over(self) -> str:
         """Steps that were done and that the user's steps no longer have: nobody but a person knows how to undo them."""
-        steps = self.plan["left_over"]
-        named = "; ".join(f"step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
+        return (
+            f"{self.host} is not returned to service: its journal says that {self._of_no_list(self.plan['left_over'])}"
+        )
+
+    def _of_no_list(self, steps: Sequence[Item], share: str = "") -> str:
+        named = "; ".join(f"{share}step {step['number']} ({in_short(step['acts_on'])})" for step in steps)
         forget = json.dumps(
             {
                 "path": self.plan["journal"],
@@ -307,9 +334,8 @@ class StepOrders:
             }
         )
         return (
-            f"{self.host} is not returned to service: its journal says that {named} was done, and drain_steps have"
-            " no such step, so nothing was done about it. Give drain_steps as they were for the drain and run again; or"
-            " put it right by hand, have it forgotten with:"
+            f"{named} was done, and drain_steps have no such step, so nothing was done about it. Give drain_steps as"
+            " they were for the drain and run again; or put it right by hand, have it forgotten with:"
             f" ansible {self.host} -m maintenance.azure.drain_journal -a '{forget}',"
             " and run again"
         )
@@ -343,7 +369,7 @@ class StepOrders:
         """The webhook of a step `log` that is to be told from here and not from the host."""
         arguments = self.item.get("arguments") or {}
         webhook = _webhook_of_the_controller(self.item)
-        message = arguments.get("message" if self.plan["direction"] == "drain" else "restore_message")
+        message = arguments.get("message" if self.direction == "drain" else "restore_message")
         if not webhook or not message or self.action._task.check_mode:
             return []
         controller = Machine(min(left, SECONDS_TO_WRITE))
@@ -360,9 +386,10 @@ def _unused_by(order: dict[str, t.Any]) -> set[str]:
     used = {_health.__name__} if any(one.get("health") for one in orders) else set()
     for one in orders:
         if one.get("step") and one["perform"] != "record":
-            workings, _arguments = workings_of(one["step"]["kind"], one["step"]["arguments"])
-            used.add(workings.__module__ if isinstance(workings, type) else workings.__name__)
-    return set(OPTIONAL) - used
+            kind, _arguments = kind_of(one["step"]["kind"], one["step"]["arguments"])
+            # With what it inherits from.
+            used |= {part.__module__ for part in kind.__mro__} if kind else set()
+    return OPTIONAL - used
 
 
 def ready(work: Sequence[Item]) -> list[Item]:

@@ -19,12 +19,12 @@ from .._common.ansible import OwnVariables
 from .._host.service import path_of_mark, whose_action
 from .commands import Item, StepOrders, asks_the_controller, ready
 from .kinds import (
-    DONE_BY_TASKS,
     SPECS,
     Identity,
     Step,
     fixed_waits,
     identity_of,
+    is_done_by_tasks,
     numbered,
     place_of,
     webhook_of_the_controller,
@@ -41,10 +41,10 @@ from .validate import (
 )
 from .work import (
     NO_EVENT,
+    TodaysList,
     end_of_time,
     nearest_deadline,
     nearest_event,
-    no_longer_meant,
     told_steps,
     with_health_by_tasks,
     work_from_records,
@@ -83,11 +83,14 @@ class HostPlan:
         self._check_time(end - now, deadline, now, fixed_waits(step for step, _identity in steps))
 
         def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
-            work = work_to_drain(steps, journal, self._known_as, self.folders.placed_to_drain)
+            work, left_over = work_to_drain(steps, journal, self._todays_list(journal))
             for item in work:
-                item["event"] = event
+                item.setdefault("event", event)
             plan = self._plan(journal, boot_id, work, end, started_at=now, deadline_at=deadline)
-            return StepOrders(self.action, plan, self.task_vars)
+            orders = StepOrders(self.action, plan, self.task_vars)
+            if left_over:
+                raise AnsibleActionFail(orders.not_to_be_drained(left_over))
+            return orders
 
         # Mostly there is no journal yet.
         return self._opened_and_done(orders_for, {"state": "draining", "steps": [], "events": events}, events=events)
@@ -101,15 +104,7 @@ class HostPlan:
         now = time.time()
 
         def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
-            events = journal.get("events", [])
-            work, left_over = work_to_restore(
-                journal,
-                lambda event: self._steps_for(event or NO_EVENT, events),
-                self._known_as,
-                self._from_journal,
-                bool(health),
-                self.folders.placed_to_restore,
-            )
+            work, left_over = work_to_restore(journal, self._todays_list(journal), bool(health))
             if self.folders.on_windows:
                 work = with_health_by_tasks(work, health, self.folders.health_on_windows)
             plan = self._plan(journal, boot_id, work, now + self.options["timeout"], started_at=now)
@@ -131,13 +126,23 @@ class HostPlan:
         steps = checked_steps(items, self.folders.specs(), events, self.folders.on_windows)
         return list(zip(steps, numbered(self._known_as(step.kind, step.arguments) for step in steps), strict=True))
 
+    def _todays_list(self, journal: Mapping[str, t.Any]) -> TodaysList:
+        events = journal.get("events", [])
+        return TodaysList(
+            lambda event: self._steps_for(event or NO_EVENT, events),
+            self._known_as,
+            self._from_journal,
+            self.folders.placed_to_drain,
+            self.folders.placed_to_restore,
+        )
+
     def _known_as(self, kind: str, arguments: Mapping[str, t.Any]) -> Identity:
         return identity_of(kind, arguments, self.host, kind in self.folders.own)
 
     def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
         """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
         kind = record["kind"]
-        if kind in self.folders.own or kind not in SPECS or kind in DONE_BY_TASKS:
+        if kind in self.folders.own or kind not in SPECS or is_done_by_tasks(kind):
             return None
         try:
             step = checked_steps([{kind: record["arguments"]}], {}, on_windows=self.folders.on_windows)[0]
@@ -165,10 +170,6 @@ class HostPlan:
         if answer.get("failed") or "journal" not in answer:
             message = answer.get("msg") or "the journal could not be opened"
             raise AnsibleActionFail(f"{self.host}: {message}", result=answer)
-        if self._undid_what_is_no_longer_meant(answer["journal"]):
-            answer = first.ask({**first.order_of([], first.plan["deadline"] - time.time()), "open": opened})
-            if answer.get("failed"):
-                raise AnsibleActionFail(f"{self.host}: {answer['msg']}", result=answer)
         if answer["journal"] is None:
             result = self._without_journal(answer["boot_id"])
         else:
@@ -182,26 +183,6 @@ class HostPlan:
                 result = orders.all_on_the_host(result)
         self.looked = answer.get("look")
         return result
-
-    def _undid_what_is_no_longer_meant(self, journal: dict[str, t.Any] | None) -> bool:
-        """Whether a host that has drained itself by other steps than those of today had to undo some of them first."""
-        if self.options["direction"] != "drain" or self.action._task.check_mode or journal is None:
-            return False
-        placed, events = self.folders.placed_to_restore, journal["events"]
-        undone = {
-            **journal,
-            "steps": no_longer_meant(journal, lambda event: self._steps_for(event or NO_EVENT, events), placed),
-        }
-        if not undone["steps"]:
-            return False
-        work, left_over = work_to_restore(undone, lambda _event: [], self._known_as, self._from_journal, False, placed)
-        now = time.time()
-        plan = self._plan(journal, None, [{**item, "final": None} for item in work], now + self.options["timeout"], now)
-        plan.update(direction="restore", checks=[], left_over=left_over)
-        result = StepOrders(self.action, plan, self.task_vars).all_on_the_host()
-        if result.get("failed"):
-            raise AnsibleActionFail(str(result["msg"]), result=result)
-        return True
 
     def _begins_by_tasks(self, work: list[Item]) -> bool:
         """Whether the first step can be written down along with the opening: it costs a call of its own on Windows."""

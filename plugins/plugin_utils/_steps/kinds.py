@@ -11,119 +11,32 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
 from ...module_utils._host.journal import DEFAULT_PATH
+from ...module_utils._steps.kind import KINDS, Kind, kind_of, load_kinds
 from .._common.text import printable
 
 Arguments: t.TypeAlias = dict[str, t.Any]
 Spec: t.TypeAlias = dict[str, t.Any]
 
-_TIMEOUT = dict(type="int", default=300)
-# A command is a line that is split into words, or a list of words. No shell sees it.
-COMMAND = dict(type="raw")
+load_kinds()
 
-_HAPROXY = dict(
-    backend=dict(type="str", required=True),
-    server=dict(type="str", required=True),
-    socket=dict(type="str", default="/run/haproxy/admin.sock"),
-    host=dict(type="str"),
-    timeout=dict(type="int", default=60),
-    wait_sessions=dict(type="int"),
-)
-_NGINX = dict(
-    upstream_file=dict(type="str", required=True),
-    server=dict(type="str", required=True),
-    host=dict(type="str"),
-    test_command=dict(type="raw", default="nginx -t"),
-    reload_command=dict(type="raw", default="nginx -s reload"),
-    timeout=dict(type="int", default=60),
-)
-_PROBE_FILE = dict(
-    path=dict(type="str", required=True),
-    present_means=dict(type="str", default="healthy", choices=["healthy", "unhealthy"]),
-    content=dict(type="str", default=""),
-    wait=dict(type="int", default=0),
-    timeout=dict(type="int", default=300),
-)
-_PATRONI = dict(
-    url=dict(type="str", default="http://127.0.0.1:8008"),
-    cluster=dict(type="str"),
-    candidate=dict(type="str"),
-    timeout=dict(type="int", default=120),
-    switch_back=dict(type="bool", default=False),
-    username=dict(type="str"),
-    password=dict(type="str", no_log=True),
-    validate_certs=dict(type="bool", default=True),
-)
-_WEBHOOK = dict(
-    url=dict(type="str", required=True),
-    headers=dict(type="dict"),
-    body=dict(type="raw"),
-    required=dict(type="bool", default=False),
-    sent_from=dict(type="str", default="host", choices=["host", "controller"]),
-    timeout=dict(type="int", default=10),
-    validate_certs=dict(type="bool", default=True),
-)
-SPECS: dict[str, Spec] = {
-    "checkpoint": dict(
-        command=dict(COMMAND, required=True), restore=COMMAND, creates=dict(type="str"), timeout=_TIMEOUT
-    ),
-    "command": dict(drain=COMMAND, restore=COMMAND, creates=dict(type="str"), timeout=_TIMEOUT),
-    "connections": dict(
-        ports=dict(type="list", elements="int", required=True),
-        at_most=dict(type="int", default=0),
-        timeout=dict(type="int", default=60),
-        on_timeout=dict(type="str", default="fail", choices=["fail", "continue"]),
-    ),
-    "failover": dict(
-        command=COMMAND,
-        restore_command=COMMAND,
-        check=COMMAND,
-        timeout=_TIMEOUT,
-        patroni=dict(type="dict", options=_PATRONI),
-    ),
-    "kubernetes": dict(
-        node=dict(type="str", required=True),
-        kubeconfig=dict(type="str"),
-        context=dict(type="str"),
-        host=dict(type="str", default="localhost"),
-        timeout=_TIMEOUT,
-        force=dict(type="bool", default=False),
-        delete_emptydir_data=dict(type="bool", default=False),
-        terminate_grace_period=dict(type="int"),
-        disable_eviction=dict(type="bool", default=False),
-    ),
-    "load_balancer": dict(
-        haproxy=dict(type="dict", options=_HAPROXY),
-        nginx=dict(type="dict", options=_NGINX),
-        probe_file=dict(type="dict", options=_PROBE_FILE),
-    ),
-    "log": dict(
-        message=dict(type="str", required=True),
-        restore_message=dict(type="str"),
-        tag=dict(type="str", default="azure-maintenance"),
-        priority=dict(type="str", default="notice", choices=["debug", "info", "notice", "warning", "err"]),
-        webhook=dict(type="dict", options=_WEBHOOK),
-        timeout=dict(type="int", default=30),
-    ),
-    "services": dict(names=dict(type="list", elements="str", required=True), timeout=_TIMEOUT),
-    "tasks": dict(drain=dict(type="str"), restore=dict(type="str")),
-}
-# Exactly one of these.
+
+def _specs() -> dict[str, Spec]:
+    """Kind -> the arguments that it takes. Those of a variant are an argument of the name of the variant."""
+    specs: dict[str, Spec] = {}
+    for name, kind in sorted(KINDS.items()):
+        group, _dot, variant = name.partition(".")
+        options = {variant: dict(type="dict", options=kind.options)} if variant else kind.options
+        specs.setdefault(group, {}).update(options)
+    return specs
+
+
+SPECS = _specs()
+# Exactly one of these: the variants of a kind, and what it takes where it is none of them.
 ONE_OF = {
-    "load_balancer": ["haproxy", "nginx", "probe_file"],
-    "failover": ["command", "patroni"],
+    group: [*(KINDS[group].known_by if group in KINDS else ()), *variants]
+    for group in SPECS
+    if (variants := [name.partition(".")[2] for name in sorted(KINDS) if name.startswith(f"{group}.")])
 }
-# The kinds that are done on a Windows host as well, or which of those that are several -> the folder of their tasks.
-ON_WINDOWS = {
-    "checkpoint": "command",
-    "command": "command",
-    "connections": "connections",
-    "failover": "failover",
-    "log": "log",
-    "probe_file": "probe_file",
-    "services": "services",
-}
-# The steps whose work other tasks do, so that the role has to keep the journal for them.
-DONE_BY_TASKS = ("kubernetes", "tasks")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,49 +47,53 @@ class Step:
 
 def fixed_waits(steps: Iterable[Step]) -> int:
     """Seconds that the steps are going to wait whatever happens."""
-    return sum(step.arguments.get("probe_file", {}).get("wait", 0) for step in steps if step.kind == "load_balancer")
+    found = [kind_of(step.kind, step.arguments) for step in steps]
+    return sum(kind.seconds_waited(arguments) for kind, arguments in found if kind)
 
 
-def place_of(step_kind: str, arguments: Mapping[str, t.Any], here: str) -> str | None:
+def is_done_by_tasks(name: str) -> bool:
+    """Whether tasks do the work of a kind of ours, so that the role has to keep the journal for them."""
+    return name in KINDS and KINDS[name].by_tasks
+
+
+def place_of(name: str, arguments: Mapping[str, t.Any], here: str) -> str | None:
     """The inventory host that does the work of a step of ours, where it is another than the one that is drained."""
-    if step_kind != "load_balancer":
-        return None
-    inner: Arguments = next((arguments[name] for name in ONE_OF["load_balancer"] if name in arguments), {})
-    host = inner.get("host")
+    kind, own = kind_of(name, arguments)
+    host = own.get("host") if kind and kind.has_host and not kind.by_tasks else None
     return None if host in (None, here) else str(host)
 
 
-def webhook_of_the_controller(kind: str, arguments: Mapping[str, t.Any]) -> Arguments | None:
-    """The webhook of a step `log` that is to be told from the controller and not from the host."""
-    webhook = arguments.get("webhook") if kind == "log" else None
-    return webhook if webhook and webhook.get("sent_from") == "controller" else None
+def webhook_of_the_controller(name: str, arguments: Mapping[str, t.Any]) -> Arguments | None:
+    """The webhook of a step that is to be told from the controller and not from the host."""
+    kind, own = kind_of(name, arguments)
+    return t.cast("Arguments | None", kind.webhook_of_the_controller(own)) if kind else None
 
 
-def windows_half(kind: str, arguments: Mapping[str, t.Any]) -> str:
-    """The folder of its tasks for Windows hosts. Raises ValueError with a sentence where there is none."""
-    variant = next((name for name in ONE_OF.get(kind, ()) if name in arguments and name != "command"), "")
-    if (variant or kind) in ON_WINDOWS:
-        return ON_WINDOWS[variant or kind]
+def windows_half(name: str, arguments: Mapping[str, t.Any]) -> tuple[str, bool]:
+    """The folder of its tasks for Windows hosts, and whether it looks at the host before it begins.
+
+    Raises ValueError with a sentence where there is none.
+    """
+    kind, own = kind_of(name, arguments)
+    if kind and kind.on_windows:
+        return kind.on_windows, kind.looks_on_windows(own)
+    there = sorted(_in_words(one) for one in KINDS.values() if one.on_windows or (one.by_tasks and not one.has_host))
     raise ValueError(
-        f"{kind}{': ' if variant else ''}{variant} can't be done on a Windows host. There the kinds are"
-        " checkpoint, command, connections, failover by command, log, load_balancer with probe_file, services and"
-        " tasks, and what is done on another machine"
+        f"{_in_words(kind) if kind else name} can't be done on a Windows host. There the kinds are"
+        f" {', '.join(there)}, and what is done on another machine"
     )
 
 
-def looks_on_windows(half: str, arguments: Mapping[str, t.Any]) -> bool:
-    """Whether such a step looks at the host before it begins: a call is saved where there is nothing to look at."""
-    if half == "command":
-        return "creates" in arguments
-    return half in ("probe_file", "services") or (half == "failover" and "check" in arguments)
+def _in_words(kind: type[Kind]) -> str:
+    group, _dot, variant = str(kind.name).partition(".")
+    variant = variant or next(iter(kind.known_by if group in ONE_OF else ()), "")
+    return f"{group}: {variant}" if variant else group
 
 
-def leaves_nothing(kind: str, arguments: Mapping[str, t.Any]) -> bool:
+def leaves_nothing(name: str, arguments: Mapping[str, t.Any]) -> bool:
     """Whether a step of ours has no half that undoes it."""
-    if kind == "failover":
-        return not (arguments.get("restore_command") or arguments.get("patroni", {}).get("switch_back"))
-    half = {"log": "restore_message", "command": "restore", "checkpoint": "restore", "tasks": "restore"}.get(kind)
-    return kind == "connections" or (half is not None and not arguments.get(half))
+    kind, own = kind_of(name, arguments)
+    return bool(kind and kind.leaves_nothing(own))
 
 
 # A step is known again by its kind and by what it acts on, such as a server of a backend on a load balancer. Its
@@ -184,42 +101,25 @@ def leaves_nothing(kind: str, arguments: Mapping[str, t.Any]) -> bool:
 
 Identity: t.TypeAlias = dict[str, t.Any]
 
-# Kind, and its variant where it has some -> the arguments that say what it acts on. The first that is given counts for
-# commands, as a command is known by what it does; a command that only undoes is known by that.
-_ACTS_ON: dict[str, tuple[str, ...]] = {
-    "load_balancer.haproxy": ("backend", "server"),
-    "load_balancer.nginx": ("upstream_file", "server"),
-    "load_balancer.probe_file": ("path",),
-    "failover.patroni": ("url", "cluster"),
-    "services": ("names",),
-    "connections": ("ports",),
-    "kubernetes": ("host", "node"),
-    "log": (),
-}
-_FIRST_OF: dict[str, tuple[str, ...]] = {
-    "checkpoint": ("command",),
-    "command": ("drain", "restore"),
-    "failover": ("command",),
-    "tasks": ("drain", "restore"),
-}
-_VARIANTS = {"load_balancer": ("haproxy", "nginx", "probe_file"), "failover": ("patroni",)}
 
-
-def identity_of(kind: str, arguments: Mapping[str, t.Any], here: str, is_own: bool) -> Identity:
+def identity_of(name: str, arguments: Mapping[str, t.Any], here: str, is_own: bool) -> Identity:
     """`here` is the inventory host that is drained; `is_own` says that the kind is the user's."""
-    if is_own or kind not in SPECS:
-        return {"kind": kind, "arguments": dict(arguments)}
-    variant = next((name for name in _VARIANTS.get(kind, ()) if isinstance(arguments.get(name), Mapping)), None)
-    inner: Mapping[str, t.Any] = arguments[variant] if variant else arguments
-    full_kind = f"{kind}.{variant}" if variant else kind
-    if full_kind in _FIRST_OF:
-        names = [name for name in _FIRST_OF[full_kind] if inner.get(name) is not None][:1]
-    else:
-        names = [name for name in _ACTS_ON[full_kind] if inner.get(name) is not None]
-    identity: Identity = {"kind": full_kind, **{name: inner[name] for name in names}}
-    if kind == "load_balancer" and inner.get("host") not in (None, here):
-        identity["host"] = str(inner["host"])
+    kind, own = (None, arguments) if is_own else kind_of(name, arguments)
+    if kind is None:
+        return {"kind": name, "arguments": dict(arguments)}
+    # A command is known by what it does; one that only undoes, by that.
+    names = [option for option in kind.acts_on if own.get(option) is not None]
+    names += [option for option in kind.known_by if own.get(option) is not None][:1]
+    identity: Identity = {"kind": kind.name, **{option: own[option] for option in names}}
+    if elsewhere := place_of(name, arguments, here):
+        identity["host"] = elsewhere
     return identity
+
+
+def is_known_by_what_it_does(name: str, arguments: Mapping[str, t.Any]) -> bool:
+    """Whether it names a command or a file of tasks, and not what it acts on."""
+    kind, _own = kind_of(name, arguments)
+    return bool(kind and kind.known_by)
 
 
 def numbered(identities: Iterable[Identity]) -> list[Identity]:

@@ -18,30 +18,20 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ...module_utils._steps.machine import bad_health_name, bad_name
+from ...module_utils._steps.kind import A_COMMAND, KINDS, Kind, kind_of
+from ...module_utils._steps.machine import bad_health_name
 from .._common.ansible import plain
 from .kinds import (
-    COMMAND,
-    DONE_BY_TASKS,
     ONE_OF,
     SPECS,
     Arguments,
     Spec,
     Step,
-    looks_on_windows,
+    is_done_by_tasks,
     place_of,
     windows_half,
 )
 from .work import NO_EVENT
-
-# At least one of these.
-_SOME_OF = {"command": ["drain", "restore"], "tasks": ["drain", "restore"]}
-# Where commands are, in arguments that are checked already.
-_COMMANDS = {
-    "checkpoint": ["command", "restore"],
-    "command": ["drain", "restore"],
-    "failover": ["command", "restore_command", "check"],
-}
 
 _HEALTH_SPEC: Spec = dict(
     uri=dict(
@@ -56,7 +46,7 @@ _HEALTH_SPEC: Spec = dict(
             validate_certs=dict(type="bool", default=True),
         ),
     ),
-    command=COMMAND,
+    command=A_COMMAND,
     port=dict(type="int"),
     host=dict(type="str", default="127.0.0.1"),
     service=dict(type="str"),
@@ -114,8 +104,7 @@ def _checked_step(
         return Step(kind, dict(given))
     arguments = _checked_arguments(kind, spec, given)
     if kind not in own_kinds:
-        _check_rules(kind, arguments, on_windows)
-        _check_commands(kind, arguments, events)
+        _check_rules(kind, arguments, on_windows, events)
     return Step(kind, arguments)
 
 
@@ -151,33 +140,23 @@ def _without_nothing(arguments: Mapping[str, t.Any]) -> Arguments:
     }
 
 
-def _check_rules(kind: str, arguments: Arguments, on_windows: bool) -> None:
-    if kind in ONE_OF:
-        given = [name for name in ONE_OF[kind] if name in arguments]
-        if len(given) != 1:
-            raise BadSteps(f"{kind} needs exactly one of {', '.join(ONE_OF[kind])}")
-    if kind in _SOME_OF and not any(name in arguments for name in _SOME_OF[kind]):
-        raise BadSteps(f"{kind} needs at least one of {', '.join(_SOME_OF[kind])}")
-    for name in ("ports", "names"):
-        if name in arguments and not arguments[name]:
-            raise BadSteps(f"{kind}: {name} is empty")
-    inner: Arguments = next(
-        (arguments[name] for name in ONE_OF.get(kind, ()) if isinstance(arguments.get(name), dict)), {}
-    )
-    for timeout in (arguments.get("timeout"), inner.get("timeout")):
+def _check_rules(name: str, arguments: Arguments, on_windows: bool, events: Sequence[Mapping[str, t.Any]]) -> None:
+    if name in ONE_OF and len([one for one in ONE_OF[name] if one in arguments]) != 1:
+        raise BadSteps(f"{name} needs exactly one of {', '.join(ONE_OF[name])}")
+    kind, own = t.cast("tuple[type[Kind], Arguments]", kind_of(name, arguments))
+    if kind.some_of and not any(option in own for option in kind.some_of):
+        raise BadSteps(f"{name} needs at least one of {', '.join(kind.some_of)}")
+    for option, value in own.items():
+        if value == [] and kind.options[option].get("required"):
+            raise BadSteps(f"{name}: {option} is empty")
+    for timeout in (arguments.get("timeout"), own.get("timeout")):
         if timeout is not None and timeout <= 0:
-            raise BadSteps(f"{kind}: timeout must be at least 1 second, not {timeout}")
-    problem = bad_name(kind, arguments, on_windows)
-    if problem:
-        raise BadSteps(f"{kind}: {problem}")
-
-
-def _check_commands(kind: str, arguments: Arguments, events: Sequence[Mapping[str, t.Any]]) -> None:
-    commands = [(name, arguments[name]) for name in _COMMANDS.get(kind, ()) if name in arguments]
-    if "nginx" in arguments:
-        commands += [(name, arguments["nginx"][name]) for name in ("test_command", "reload_command")]
-    for name, command in commands:
-        check_command(f"{kind}: {name}", command, events)
+            raise BadSteps(f"{name}: timeout must be at least 1 second, not {timeout}")
+    for problem in kind.problems(own, on_windows):
+        raise BadSteps(f"{name}: {problem}")
+    for option in kind.commands:
+        if option in own:
+            check_command(f"{name}: {option}", own[option], events)
 
 
 def check_command(name: str, command: t.Any, events: Sequence[Mapping[str, t.Any]] = ()) -> None:
@@ -271,7 +250,7 @@ class Folders:
                 f"The journal has a step {kind}, but there is no such kind here."
                 " Name the directory that holds it in drain_steps_path"
             )
-        if not is_own and kind not in DONE_BY_TASKS:
+        if not is_own and not is_done_by_tasks(kind):
             elsewhere = place_of(kind, arguments, self.here)
             if self.on_windows and not elsewhere:
                 return self._placed_on_windows(half, kind, arguments)
@@ -285,13 +264,14 @@ class Folders:
             }
         tasks = self._task_file(half, kind, arguments)
         looks = half == "drain" and (self._folder(kind) / "look.yml").is_file()
-        is_node = kind == "kubernetes" and not is_own
+        record = OURS / kind / "restore_from_record.yml"
+        is_elsewhere = not is_own and KINDS[kind].has_host
         return {
             "file": str(OURS / half / ("by_tasks_after_a_look.yml" if looks else "by_tasks.yml")),
-            "host": str(arguments["host"]) if is_node else None,
+            "host": str(arguments["host"]) if is_elsewhere else None,
             "by_tasks": True,
             "own_kind": is_own,
-            "from_record": str(OURS / "kubernetes" / "restore_from_record.yml") if is_node else None,
+            "from_record": str(record) if is_elsewhere else None,
             "tasks": str(tasks),
             "look": str(self._folder(kind) / "look.yml"),
         }
@@ -299,11 +279,11 @@ class Folders:
     def _placed_on_windows(self, half: str, kind: str, arguments: Mapping[str, t.Any]) -> dict[str, t.Any]:
         """On Linux the host does it by itself; on Windows tasks do."""
         try:
-            name = windows_half(kind, arguments)
+            name, has_look = windows_half(kind, arguments)
         except ValueError as error:
             raise BadSteps(str(error)) from None
         folder = OURS / "windows" / name
-        looks = half == "drain" and looks_on_windows(name, arguments)
+        looks = half == "drain" and has_look
         return {
             "file": str(OURS / half / ("by_tasks_after_a_look.yml" if looks else "by_tasks.yml")),
             "host": None,
@@ -350,8 +330,10 @@ def _spec_in(path: Path) -> Spec | None:
 
 def check_needs(steps: Sequence[Step], folders: Folders) -> None:
     """Raises BadSteps where the collection that a step is done by is missing."""
-    if any(step.kind == "kubernetes" and step.kind not in folders.own for step in steps):
-        _check_for("kubernetes.core.k8s_drain", "A step kubernetes needs the collection kubernetes.core")
+    for step in steps:
+        kind, _own = kind_of(step.kind, step.arguments)
+        if kind and kind.module and step.kind not in folders.own:
+            _check_for(kind.module, f"A step {step.kind} needs the collection {kind.module.rpartition('.')[0]}")
 
 
 def check_needs_on_windows(steps: Iterable[Step], folders: Folders, has_health: bool) -> None:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .._common.text import seconds_of
-from .kinds import DONE_BY_TASKS, SPECS, Identity, Step, leaves_nothing, numbered
+from .kinds import Identity, Step, is_known_by_what_it_does, leaves_nothing, numbered
 
 StepData: t.TypeAlias = dict[str, t.Any]
 # Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine
@@ -28,72 +30,193 @@ TO_UNDO = ("started", "done", "failed")
 Known: t.TypeAlias = Sequence[tuple[Step, Identity]]
 
 
-def work_to_drain(steps: Known, journal: Mapping[str, t.Any], known_as: KnownAs, placed: Placed) -> list[StepData]:
-    """The steps that are left, each with its number in the journal.
+@dataclasses.dataclass(frozen=True)
+class TodaysList:
+    """The user's steps as they are today, and how a journal is compared with them.
 
-    A step that the journal knows keeps its number and what was found before it, and is left out if it is done. What the
-    journal knows and the steps no longer have, stays in the journal, to be undone.
+    `steps_for` resolves them for an event that the journal kept. `from_journal` is the step as the journal has it, or
+    None where only the user's steps may say what is done: on other machines, and by tasks.
     """
-    known = _with_identities(journal, known_as)
-    next_number = max((record["number"] for record, _identity in known), default=0) + 1
-    work: list[StepData] = []
-    finished: list[int] = []
-    for step, identity in steps:
-        found = _taken(known, identity)
-        if found and found["status"] == "done":
+
+    steps_for: Callable[[StepData | None], Known]
+    known_as: KnownAs
+    from_journal: Callable[[StepData], Step | None]
+    to_drain: Placed
+    to_restore: Placed
+
+
+# The undo rule: what was done on a host for an earlier list of steps is undone with today's step of the same kind in
+# the same place, else with what the journal holds. Where a kind names what it acts on, such as a server of a backend,
+# a step that names something else is another one: what was found before is of no use to it.
+
+
+@dataclasses.dataclass(frozen=True)
+class Begun:
+    """A step of a journal that has to be undone one day.
+
+    `list` is today's list for its event, and `place` where it is in that list. `undo` undoes it; None where nobody
+    knows how.
+    """
+
+    record: StepData
+    identity: Identity
+    event: StepData | None
+    list: Known
+    place: int | None
+    undo: Step | None
+    leaves_nothing: bool
+
+    @property
+    def number(self) -> int:
+        return int(self.record["number"])
+
+    def item(self, today: TodaysList) -> StepData:
+        step = t.cast("Step", self.undo)
+        item = {"finished": [], "final": None, **today.to_restore(step.kind, step.arguments), "number": self.number}
+        item.update(kind=step.kind, arguments=step.arguments, acts_on=self.identity)
+        return {**item, "before": self.record["before"], "event": self.event}
+
+
+def begun_steps(journal: Mapping[str, t.Any], today: TodaysList) -> list[Begun]:
+    pairs = _with_identities(journal, today.known_as)
+    identities = [identity for _record, identity in pairs]
+    lists: dict[str, Known] = {}
+    found = []
+    for record, identity in pairs:
+        if record["status"] not in TO_UNDO or record.get("changed_nothing"):
             continue
+        event = event_of(record, journal)
+        key = str(record.get("event"))
+        if key not in lists:
+            lists[key] = today.steps_for(event)
+        place = next((place for place, (_step, known) in enumerate(lists[key]) if known == identity), None)
+        if place is not None:
+            undo: Step | None = lists[key][place][0]
+        else:
+            undo = _in_its_place(record, identity, lists[key], identities, today) or today.from_journal(record)
+        nothing = undo is not None and _leaves_nothing(undo, today)
+        found.append(Begun(record, identity, event, lists[key], place, undo, nothing))
+    return found
+
+
+def _in_its_place(
+    record: StepData, identity: Identity, steps: Known, identities: Sequence[Identity], today: TodaysList
+) -> Step | None:
+    """Today's step of the same kind in the same place, if it is not one of the journal itself and undoes something."""
+    if not 0 < record["number"] <= len(steps):
+        return None
+    step, known = steps[record["number"] - 1]
+    if known["kind"] != identity["kind"] or known in identities or _leaves_nothing(step, today):
+        return None
+    is_own = today.to_restore(step.kind, step.arguments)["own_kind"]
+    return step if is_own or is_known_by_what_it_does(step.kind, step.arguments) else None
+
+
+def _leaves_nothing(step: Step, today: TodaysList) -> bool:
+    return not today.to_restore(step.kind, step.arguments)["own_kind"] and leaves_nothing(step.kind, step.arguments)
+
+
+def of_an_earlier_list(begun: Sequence[Begun], today: TodaysList) -> Sequence[Begun]:
+    """The steps of the journal from the first on that is not in its place in today's list.
+
+    What comes after it is undone as well, so that everything is done in the order of today. A step that nobody can
+    undo stays where it is, and one that leaves nothing is in nobody's way.
+    """
+    numbers = {one.number for one in begun}
+    reached: dict[str, int] = {}
+    for number, one in enumerate(begun):
+        if one.undo is None or one.leaves_nothing:
+            continue
+        if one.place is None:
+            return begun[number:]
+        first = reached.get(str(one.record.get("event")), 0)
+        before = [other.identity for other in begun[:number]]
+        skipped = [
+            place
+            for place, (step, known) in enumerate(one.list[first : one.place], start=first)
+            if known not in before and not _leaves_nothing(step, today)
+        ]
+        # A host that drains itself leaves out what others have to do: it has no such numbers.
+        left_out = one.number == one.place + 1 and not {place + 1 for place in skipped} & numbers
+        if one.place < first or (skipped and not left_out):
+            return begun[number:]
+        reached[str(one.record.get("event"))] = one.place + 1
+    return []
+
+
+def work_to_drain(
+    steps: Known, journal: Mapping[str, t.Any], today: TodaysList
+) -> tuple[list[StepData], list[StepData]]:
+    """What is left to do, and what was begun for an earlier list and can't be undone.
+
+    What an earlier list has left is undone first, last step first. A step that the journal knows keeps its number and
+    what was found before it, and is left out if it is done.
+    """
+    undone, dropped, left_over = _to_undo_first(journal, today)
+    work: list[StepData] = [{**one.item(today), "direction": "restore"} for one in reversed(undone)]
+    if dropped:
+        work.append({**_last_item(dropped, "undone"), "direction": "restore", "final": None})
+    gone = {one.number for one in undone} | set(dropped)
+    known = [
+        (record, identity)
+        for record, identity in _with_identities(journal, today.known_as)
+        if record["number"] not in gone and record["status"] in TO_UNDO and not record.get("changed_nothing")
+    ]
+    taken = {record["number"] for record, _identity in known}
+    finished: list[int] = []
+    to_do = last = 0
+    for place, (step, identity) in enumerate(steps, start=1):
+        found = _taken(known, identity)
         if found is None:
-            found = {"number": next_number, "before": None}
-            next_number += 1
-        place = placed(step.kind, step.arguments)
-        work.append({"number": found["number"], "finished": finished, "final": None, **place})
+            # Its place, and after what comes before it: a return goes by the numbers.
+            number = next(one for one in itertools.count(max(place, last + 1)) if one not in taken)
+            taken.add(number)
+            found = {"number": number, "before": None, "status": None}
+        if not _leaves_nothing(step, today):
+            last = max(last, found["number"])
+        if found["status"] == "done":
+            continue
+        placed = today.to_drain(step.kind, step.arguments)
+        work.append({"number": found["number"], "finished": finished, "final": None, **placed})
         work[-1].update(kind=step.kind, arguments=step.arguments, before=found["before"], acts_on=identity)
         # Who does its work by tasks can't write down that they are done: the next write does.
-        finished = [found["number"]] if place["by_tasks"] else []
-    if work and not finished:
+        finished = [found["number"]] if placed["by_tasks"] else []
+        to_do += 1
+    if to_do and not finished:
         work[-1]["final"] = "drained"
     elif work or journal["state"] != "drained":
         work.append(_last_item(finished, "drained"))
-    return in_order(work)
+    return in_order(work), left_over
+
+
+def _to_undo_first(journal: Mapping[str, t.Any], today: TodaysList) -> tuple[list[Begun], list[int], list[StepData]]:
+    """What is undone before a drain, the numbers of what is forgotten, and what was begun and nobody can undo."""
+    # Where an approval may have been sent the event may begin at any moment: what is drained stays so.
+    stays = bool(journal.get("marks"))
+    begun = begun_steps(journal, today)
+    undone = [
+        one
+        for one in of_an_earlier_list(begun, today)
+        if one.undo is not None and not one.leaves_nothing and not (stays and one.record["status"] == "done")
+    ]
+    removed = [one for one in begun if one.place is None]
+    dropped = [one.number for one in removed if one.leaves_nothing]
+    left_over = [_told(one) for one in removed if one.undo is None and one.record["status"] != "done"]
+    return undone, dropped, left_over
 
 
 def work_to_restore(
-    journal: Mapping[str, t.Any],
-    steps_for: Callable[[StepData | None], Known],
-    known_as: KnownAs,
-    from_journal: Callable[[StepData], Step | None],
-    has_health: bool,
-    placed: Placed,
+    journal: Mapping[str, t.Any], today: TodaysList, has_health: bool
 ) -> tuple[list[StepData], list[StepData]]:
     """What is not undone yet, last first, and what can't be undone: steps that the user's steps no longer have.
 
     The journal says which steps were done and what was found before. What is done about them comes from the user's
-    steps: `steps_for` gives them, resolved for the event that the journal kept. A step that they no longer have is
-    undone only if `from_journal` finds it fit for that: on the host itself, and checked. Steps that left nothing to
-    undo are written off with the last write.
+    steps, see begun_steps. Steps that left nothing to undo are written off with the last write.
     """
-    work: list[StepData] = []
-    finished: list[int] = []
-    left_over: list[StepData] = []
-    users: dict[str, list[tuple[Step, Identity]]] = {}
-    for record, identity in reversed(_with_identities(journal, known_as)):
-        if record["status"] not in TO_UNDO:
-            continue
-        event = event_of(record, journal)
-        mine = users.setdefault(str(record.get("event")), list(steps_for(event)))
-        users_step = next((step for step, known in mine if known == identity), None)
-        # What a host has done to itself is undone as it was done, whatever has become of the list since.
-        as_done = from_journal(record) if users_step is None or is_of_a_list(journal) else None
-        step = as_done or users_step
-        if step is None:
-            left_over.append({"number": record["number"], "acts_on": identity})
-            continue
-        place = placed(step.kind, step.arguments)
-        if not place["own_kind"] and leaves_nothing(step.kind, step.arguments):
-            finished.append(record["number"])
-            continue
-        work.append({"finished": [], "final": None, **place, "number": record["number"], "before": record["before"]})
-        work[-1].update(kind=step.kind, arguments=step.arguments, acts_on=identity, event=event)
+    begun = begun_steps(journal, today)
+    finished = [one.number for one in reversed(begun) if one.leaves_nothing]
+    left_over = [_told(one) for one in reversed(begun) if one.undo is None]
+    work = [one.item(today) for one in reversed(begun) if one.undo is not None and not one.leaves_nothing]
     if left_over:
         work.append(_last_item(finished, "left"))
     elif has_health or not work or work[-1]["by_tasks"]:
@@ -103,9 +226,8 @@ def work_to_restore(
     return in_order(work), left_over
 
 
-def is_of_a_list(journal: Mapping[str, t.Any]) -> bool:
-    """Whether reflexes have begun it, with a list of steps that they were given."""
-    return bool(journal.get("steps_digest"))
+def _told(one: Begun) -> StepData:
+    return {"number": one.number, "acts_on": one.identity}
 
 
 def with_health_by_tasks(
@@ -223,55 +345,3 @@ def with_step(steps: Sequence[Mapping[str, t.Any]], new: Mapping[str, t.Any]) ->
 
 def with_statuses(steps: Sequence[Mapping[str, t.Any]], numbers: Sequence[int], status: str) -> list[StepData]:
     return [{**step, "status": status} if step["number"] in numbers else dict(step) for step in steps]
-
-
-# A journal that reflexes began says so by the digest of their list. Its steps stand in it as they were in that list,
-# with the event filled in: written down before each was begun. So it is the journal from which they are undone, and
-# the list itself, which is kept on the host, is needed only by reflexes that go on.
-
-# How long a step may take says nothing about what it does.
-_OF_NO_MATTER = ("timeout",)
-
-
-def no_longer_meant(
-    journal: Mapping[str, t.Any], steps_for: Callable[[StepData | None], Known], placed: Placed
-) -> list[StepData]:
-    """The steps of the journal from the first on that the user's list no longer has in that place, as it was done.
-
-    What comes before it is as the list of today has it. What comes after it is undone as well, so that everything is
-    done in the order of today. `steps_for` gives today's steps for an event of the journal.
-    """
-    if not is_of_a_list(journal):
-        return []
-    records = sorted((dict(one) for one in journal["steps"] if one["status"] in TO_UNDO), key=lambda one: one["number"])
-    place = 0
-    for number, record in enumerate(records):
-        if not _matters(record["kind"], record["arguments"], placed):
-            continue
-        steps = [step for step, _identity in steps_for(event_of(record, journal))]
-        meant = [step for step in steps if _matters(step.kind, step.arguments, placed)]
-        if place >= len(meant) or not _is_same(record, meant[place].kind, meant[place].arguments):
-            return records[number:]
-        place += 1
-    return []
-
-
-def _matters(kind: str, arguments: Mapping[str, t.Any], placed: Placed) -> bool:
-    """Whether it is the host's own, and leaves something behind. Others' steps are left out by reflexes."""
-    if kind == "log" or kind not in SPECS or kind in DONE_BY_TASKS or leaves_nothing(kind, arguments):
-        return False
-    place = placed(kind, arguments)
-    return not (place["own_kind"] or place["by_tasks"])
-
-
-def _is_same(record: StepData, kind: str, arguments: Mapping[str, t.Any]) -> bool:
-    return bool(record["kind"] == kind and _as_texts(record["arguments"]) == _as_texts(arguments))
-
-
-def _as_texts(value: t.Any) -> t.Any:
-    """What is done, whatever way it is written: a host fills in texts where a template gives numbers."""
-    if isinstance(value, Mapping):
-        return {str(name): _as_texts(one) for name, one in value.items() if name not in _OF_NO_MATTER}
-    if isinstance(value, (list, tuple)):
-        return [_as_texts(one) for one in value]
-    return str(value)

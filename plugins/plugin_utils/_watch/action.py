@@ -43,8 +43,6 @@ class WatchAction(DoesOneOf):
             # Texts, so that nothing on the way makes other values of them.
             "content": _text(settings),
             "reflex_content": _text(reflexes) if reflexes else "",
-            "steps_content": _text(reflexes["steps"]) if reflexes else "",
-            "steps_digest": reflexes["steps_digest"] if reflexes else "",
             "has_secrets": _settings.has_secrets(settings),
             "addresses": _settings.literal_addresses(settings),
         }
@@ -55,7 +53,7 @@ class WatchAction(DoesOneOf):
         if not _settings.reacts(options["reflex"]):
             return None
         here = str(task_vars["inventory_hostname"])
-        more = {key: options[key] for key in ("timeout", "audit_file", "steps_dir")}
+        more = {key: options[key] for key in ("timeout", "audit_file")}
         more["latest"] = options["reflex_latest"]
         kinds = Folders.found(options["steps_path"], self._loader.get_basedir(), here).specs()
         return _settings.reflex_settings_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import typing as t
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from ...module_utils._azure.http import check_endpoint
@@ -16,9 +16,9 @@ from ...module_utils._azure.rules import BadRules, read_rules
 from ...module_utils._steps.machine import bad_web_address
 from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps
 from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
-from .._common.ansible import HEADER, could_be_a_template, is_trusted_as_template, trust_as_template
+from .._common.ansible import HEADER, as_template, could_be_a_template, is_template
 from .._common.text import some_of
-from .._steps.kinds import DONE_BY_TASKS, Spec, Step, place_of, webhook_of_the_controller
+from .._steps.kinds import SPECS, Spec, Step, is_done_by_tasks, place_of, webhook_of_the_controller
 from .._steps.validate import BadSteps, checked_steps
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
@@ -129,8 +129,8 @@ _NO_EVENT = f"there is no {EVENT} yet"
 # Unlike something undefined, it is an error for the filter `default` and in conditions, too.
 _FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
 _WHAT_TO_DO = (
-    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like that in the"
-    " step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
+    f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like"
+    " that in the step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
     f" {', '.join(KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
 )
 
@@ -139,14 +139,14 @@ Path: t.TypeAlias = tuple[t.Any, ...]
 Resolve: t.TypeAlias = Callable[[Mapping[str, t.Any]], t.Any]
 
 
-def reflex_steps(variables: Mapping[str, t.Any], resolve: Resolve, kinds_of_runs: Iterable[str]) -> t.Any:
+def reflex_steps(variables: Mapping[str, t.Any], resolve: Resolve, kinds_of_runs: Container[t.Any]) -> t.Any:
     """Resolve the steps, not checked yet, with marks for what a host fills in. Raises BadWatch or BadSteps.
 
     `variables` are as the user has written them; the `kinds_of_runs` are never done by the host.
     """
     names = [STEPS, *_reached(variables.get(STEPS), variables)]
     marked = {name: _marked(variables[name], kinds_of_runs) for name in names if name in variables}
-    without_event = {**variables, **marked, EVENT: _template(_FAILS)}
+    without_event = {**variables, **marked, EVENT: as_template(_FAILS)}
     try:
         return resolve(without_event)
     except BadSteps as error:
@@ -170,7 +170,7 @@ def _refusal(where: str, value: t.Any, variables: Mapping[str, t.Any]) -> BadWat
     return BadWatch(f"{where}: {some_of(used, 3) or 'a variable that it looks up'} {_WHAT_TO_DO}")
 
 
-def _marked(value: t.Any, kinds_of_runs: Iterable[str]) -> t.Any:
+def _marked(value: t.Any, kinds_of_runs: Container[t.Any]) -> t.Any:
     if isinstance(value, list):
         return [_marked(one, kinds_of_runs) for one in value]
     if not isinstance(value, dict):
@@ -185,17 +185,9 @@ def _marked(value: t.Any, kinds_of_runs: Iterable[str]) -> t.Any:
 
 def _with_marks(text: str) -> str:
     # Blocks could make something else of a mark, and a header may set other delimiters.
-    if EVENT not in text or "{%" in text or text.startswith(HEADER) or not _is_template(text):
+    if EVENT not in text or "{%" in text or text.startswith(HEADER) or not is_template(text):
         return text
-    return _template(_EXPRESSION.sub(lambda found: _KEY_OF_EVENT.sub(lambda key: MARK % key[1], found[0]), text))
-
-
-def _is_template(text: str) -> bool:
-    return not getattr(text, "__UNSAFE__", False) if trust_as_template is None else is_trusted_as_template(text)
-
-
-def _template(text: str) -> str:
-    return text if trust_as_template is None else trust_as_template(text)
+    return as_template(_EXPRESSION.sub(lambda found: _KEY_OF_EVENT.sub(lambda key: MARK % key[1], found[0]), text))
 
 
 def _asks_for_event(text: str) -> bool:
@@ -278,13 +270,14 @@ def reflex_settings_of(
 ) -> dict[str, t.Any]:
     """The content of the file that only root reads. `here` is the host's inventory name."""
     try:
-        items = reflex_steps(variables, resolve, (*own_kinds, *DONE_BY_TASKS))
+        items = reflex_steps(variables, resolve, (*own_kinds, *filter(is_done_by_tasks, SPECS)))
         # A mark is no name of anything, and what others do is not done with it.
         others = [_why_others_do_it(step, own_kinds, here) for step in checked_steps(_worded(items), own_kinds)]
-        checked = checked_steps([_worded(item) if why else item for item, why in zip(items, others)], own_kinds)
+        mine = [_worded(item) if why else item for item, why in zip(items, others, strict=True)]
+        checked = checked_steps(mine, own_kinds)
     except BadSteps as error:
         raise BadWatch(str(error)) from None
-    steps = [_step(step, number, why) for number, (step, why) in enumerate(zip(checked, others), start=1)]
+    steps = [_step(*one, number) for number, one in enumerate(zip(checked, others, strict=True), start=1)]
     _check_places_of_marks(steps)
     if more["latest"] < 0:
         raise BadWatch(f"watch_reflex_latest must be a number of seconds, not {more['latest']}")
@@ -292,7 +285,7 @@ def reflex_settings_of(
     return {**kept, **more, "reflex": list(rules), "steps": steps, "steps_digest": digest_of_steps(steps)}
 
 
-def _step(step: Step, number: int, why_others_do_it: str | None) -> dict[str, t.Any]:
+def _step(step: Step, why_others_do_it: str | None, number: int) -> dict[str, t.Any]:
     if why_others_do_it:
         return {"number": number, "kind": step.kind, "left": f"step {number} ({step.kind}) {why_others_do_it}"}
     return {"number": number, "kind": step.kind, "arguments": step.arguments}
@@ -306,7 +299,7 @@ def _worded(value: t.Any) -> t.Any:
 def _why_others_do_it(step: Step, own_kinds: Mapping[str, Spec | None], here: str) -> str | None:
     if step.kind in own_kinds:
         return "is a kind of your own, which needs a controller"
-    if step.kind in DONE_BY_TASKS:
+    if is_done_by_tasks(step.kind):
         return "needs a controller"
     if elsewhere := place_of(step.kind, step.arguments, here):
         return f"is done on {elsewhere}"

@@ -26,6 +26,8 @@ class Launches:
         # Who launches: anybody but a superuser has to belong to the organization.
         self.superuser = True
         self.member_of: list[int] = []
+        # How many of the next questions about what was launched AWX does not answer.
+        self.unanswered = 0
         # What becomes of the jobs; with `run`, what that says of each, in a thread of its own.
         self.jobs_fail = False
         self.run: Callable[[dict[str, Any]], bool] | None = None
@@ -97,6 +99,10 @@ class Launches:
 
     # -- looking
 
+    def listed(self) -> list[dict[str, Any]]:
+        """A bulk job, which has no template, is listed to superusers and organization admins only."""
+        return [job for job in self.workflow_jobs.values() if self.superuser or job["unified_job_template"]]
+
     def look(self, number: int) -> dict[str, Any]:
         """The jobs are made some time after the launch, and end some time after that."""
         workflow_job = self.workflow_jobs[number]
@@ -126,6 +132,7 @@ class Launches:
         job = {
             "id": number,
             "url": f"/api/v2/jobs/{number}/",
+            "related": {"cancel": f"/api/v2/jobs/{number}/cancel/"},
             "name": template["name"],
             "status": "running" if self.run else "pending",
             "finished": None,
@@ -146,6 +153,10 @@ class Launches:
         job["looks"] = job.get("looks", 0) + 1
         if self.run is None and job["looks"] >= self.looks_until_the_end and not job["finished"]:
             self._end(job, self.jobs_fail)
+
+    def cancel(self, job: dict[str, Any]) -> None:
+        self._end(job, True)
+        job["status"] = "canceled"
 
     @staticmethod
     def _end(job: dict[str, Any], failed: bool) -> None:
@@ -177,6 +188,18 @@ class Syncs:
         self._updates[number] = {**update, "url": f"/api/v2/project_updates/{number}/"}
         project["summary_fields"]["current_update"] = {"id": number}
         return self.shown(number)
+
+    def start_source(self, source: dict[str, Any]) -> dict[str, Any]:
+        """AWX always fetches the project before it updates a source from it."""
+        return self.start(self._store.kinds["projects"][source["source_project"]])
+
+    def a_job_can_begin(self) -> bool:
+        """What is updated before each job, and whether that succeeds."""
+        updates = [self.start(one) for one in self._store.list("projects") if one.get("scm_update_on_launch")]
+        updates += [
+            self.start_source(one) for one in self._store.list("inventory_sources") if one.get("update_on_launch")
+        ]
+        return all(self._updates[update["id"]]["outcome"] == "successful" for update in updates)
 
     def look(self, number: int) -> dict[str, Any]:
         """Somebody asks how it goes. The second time it is done."""

@@ -39,6 +39,10 @@ class NotThere(Exception):
     """Answered with 404."""
 
 
+class Unanswered(Exception):
+    """Answered with 502."""
+
+
 class Store:
     """All objects, by kind and id."""
 
@@ -79,8 +83,9 @@ class Store:
         if kind == "workflow_job_templates":
             item["related"]["launch"] = f"{url}launch/"
         if kind == "projects":
-            item["related"]["update"] = f"{url}update/"
             item.setdefault("scm_revision", "0000000")
+        if kind in ("projects", "inventory_sources"):
+            item["related"]["update"] = f"{url}update/"
         if kind == "credential_types":
             item["managed"] = False
         self.kinds[kind][number] = item
@@ -178,6 +183,9 @@ class AwxDouble:
             return 201, self.launches.bulk(body)
         if len(path) == 1:
             return 201, self._create(path[0], body)
+        if path[0] == "jobs" and path[2:] == ["cancel"]:
+            self.launches.cancel(self.launches.jobs[int(path[1])])
+            return 202, None
         item = self._item(path)
         if path[2] == "survey_spec":
             check_survey(body)
@@ -185,6 +193,8 @@ class AwxDouble:
             return 200, {}
         if path[2] == "update" and path[0] == "projects":
             return 202, self.syncs.start(item)
+        if path[2] == "update" and path[0] == "inventory_sources":
+            return 202, self.syncs.start_source(item)
         if path[2] == "launch" and path[0] == "workflow_job_templates":
             return 201, self.launches.workflow(item, body)
         if path[2] == "create_approval_template":
@@ -237,11 +247,15 @@ class AwxDouble:
         return item
 
     def _launched(self, path: list[str], query: dict[str, str]) -> Any:
-        known = self.launches.workflow_jobs if path[0] == "workflow_jobs" else self.launches.jobs
+        if self.launches.unanswered:
+            self.launches.unanswered -= 1
+            raise Unanswered
         if len(path) == 1:
-            return _page([item for item in known.values() if _matches(item, query)])
+            known = self.launches.listed() if path[0] == "workflow_jobs" else self.launches.jobs.values()
+            return _page([item for item in known if _matches(item, query)])
         if path[0] == "jobs":
-            return known[int(path[1])]
+            job = self.launches.jobs[int(path[1])]
+            return {"can_cancel": not job["finished"]} if path[2:] == ["cancel"] else job
         workflow_job = self.launches.look(int(path[1]))
         if len(path) == 2:
             return {name: value for name, value in workflow_job.items() if name not in ("jobs", "nodes")}
@@ -309,6 +323,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.awx.writes.append(f"{method.upper()} {'/'.join(path)}")
         except NotThere:
             status, answer = 404, {"detail": "Not found."}
+        except Unanswered:
+            status, answer = 502, {"detail": "Bad gateway."}
         except Refused as refused:
             self.awx.refusals.append(refused.args[0])
             status, answer = 400, refused.args[0]

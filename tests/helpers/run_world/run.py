@@ -54,7 +54,6 @@ class Run:
         self.batched = batched
         # It asks for the lease right after the plan, and reads again only where somebody may have come between.
         self.quick = quick
-        self.told = []
         self.acts_on = frozenset(hosts)
         self.random = random.Random(f"{world.random.random()} {name}")
         self.killed_at = None
@@ -163,25 +162,24 @@ class Run:
         yield max(lost) or self._wait()
         return answers
 
-    def take_lease(self, group, notes=()):
+    def take_lease(self, group):
         yield self._wait()
-        answers = yield from self._ask(group, "take", notes)
+        answers = yield from self._ask(group, "take", ())
         if not self.quorums[group].holds(answers, self.world.clock.now):
             got = [name for name, answer in answers.items() if answer.held]
             for lock_host in self.world.lock_hosts[group]:
                 if lock_host.name in got and not self._lost_at(lock_host.name):
-                    lock_host.forget(self.name, [note["host"] for note in notes])
                     lock_host.release(self.name)
             return False
         self.notes[group] = self.quorums[group].notes(answers, self._members(group))
         self.world.tell(f"{self.name} has the lease of {group} from {[n for n, a in answers.items() if a.held]}")
         return True
 
-    def take_leases(self, groups, notes=()):
+    def take_leases(self, groups):
         """Those that it gets. A group that has no lease waits, and no other one."""
         held = set()
         for group in sorted(groups):
-            if (yield from self.take_lease(group, [n for n in notes if self.world.group[n["host"]] == group])):
+            if (yield from self.take_lease(group)):
                 held.add(group)
         return held
 
@@ -323,19 +321,16 @@ class Run:
         groups = {move.group for move in allowed if move.needs_lease}
         if groups:
             yield from self.point("before lease")
-            self.told = self._notes_of(allowed) if self.quick and self.world.parts.notes else []
-            held = yield from self.take_leases(groups, self.told)
+            held = yield from self.take_leases(groups)
             if held:
-                if self.told and self.world.clock.now - began < FRESH and not self._others_have_notes(held):
+                if self.quick and self.world.clock.now - began < FRESH and not self._others_have_notes(held):
                     run = self._run(self.pattern)
                 else:
                     run, readings = yield from self.read(leases=held)
                     yield from self._remove_notes(held, readings)
                 now = [move for move in self._moves(run) if move.needs_lease and move.group in held]
                 yield from self._act([move for move in now if move.kind in kinds], run, readings)
-                yield from self._forget_what_was_not_drained(held, now)
                 yield from self.release_leases(held)
-            self.told = []
         return moves
 
     def _moves(self, run):
@@ -345,14 +340,6 @@ class Run:
             moves = (*_drained_at_once(run), *moves)
         return moves
 
-    def _notes_of(self, moves):
-        found = []
-        for move in moves:
-            if move.needs_lease and move.kind in (_model.DRAIN, _model.ROUND):
-                event_id = move.approve if move.kind == _model.ROUND else move.events[0]
-                found += self._drain_notes(move, event_id)
-        return found
-
     def _drain_notes(self, move, event_id):
         note = {"events": list(move.events), "type": self.world.azure.type_of(event_id), "run": self.name, "mark": None}
         return [{**note, "host": host, "at": self.world.clock.now} for host in move.hosts]
@@ -360,15 +347,6 @@ class Run:
     def _others_have_notes(self, groups):
         heeds = self.world.parts.notes_make_a_quick_run_read_again
         return heeds and any(note["run"] != self.name for group in groups for note in self.notes[group])
-
-    def _forget_what_was_not_drained(self, groups, moves):
-        used = {note["host"] for note in self._notes_of(moves)}
-        unused = [note["host"] for note in self.told if note["host"] not in used]
-        if unused:
-            yield self._wait()
-            for lock_host in (lock_host for group in groups for lock_host in self.world.lock_hosts[group]):
-                if not self._lost_at(lock_host.name):
-                    lock_host.forget(self.name, unused)
 
     def _look_for_the_dead(self, moves):
         for move in moves:
@@ -450,9 +428,7 @@ class Run:
     def _drain(self, move, readings, event_id, counted):
         yield from self.point("before notes")
         notes = self._drain_notes(move, event_id)
-        told = {note["host"]: note["events"] for note in self.told}
-        is_told = all(told.get(note["host"]) == note["events"] for note in notes)
-        if move.needs_lease and not is_told and not (yield from self.write_notes(move.group, notes)):
+        if move.needs_lease and not (yield from self.write_notes(move.group, notes)):
             return
         # The host compares with the reading that this was decided from, and not with a newer one.
         yield from self._together([self._drain_host(host, move, readings, event_id, counted) for host in move.hosts])

@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import powershell as _powershell
+from ansible_collections.maintenance.azure.plugins.plugin_utils._host import windows as _windows
 
 from helpers.windows_double.machine import ADMINISTRATORS, Machine
 
@@ -26,8 +26,7 @@ from helpers.windows_double.machine import ADMINISTRATORS, Machine
 
 
 class BehindAnAction:
-    def __init__(self, folder: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr(_powershell.constants, "DEFAULT_LOCAL_TMP", str(folder))
+    def __init__(self, folder: Path) -> None:
         self.machine = Machine(folder / "windows")
         self.calls: list[list[str]] = []
         self._task = types.SimpleNamespace(delegate_to=None, check_mode=False)
@@ -42,7 +41,7 @@ class BehindAnAction:
     def run(self, code: types.ModuleType, request: dict[str, Any]) -> dict[str, Any]:
         """What a host half returns for a request."""
         action: Any = self
-        return _powershell.run_by_powershell(action, code, request, {"inventory_hostname": "web"})
+        return _windows.run_by_powershell(action, code, request, {"inventory_hostname": "web"})
 
 
 Action = dict[str, Any]

@@ -19,11 +19,9 @@ from helpers.other_collections import collections_path
 PROJECT = ROOT / "extensions" / "patterns" / "azure_maintenance"
 QUESTION = {"type": "text", "required": True, "min": 1}
 ASKED = {
-    "maintenance_hosts": "all",
+    "maintenance_hosts": "",
     "maintenance_max_at_once": "100%",
     "maintenance_drain_profile": "own",
-    "maintenance_fan_out_id": None,
-    "maintenance_fan_out_keepers": None,
 }
 
 
@@ -78,7 +76,6 @@ def hosts(tmp_path):
                 "ansible_connection": "local",
                 "ansible_python_interpreter": sys.executable,
                 "maintenance_lock_path": str(tmp_path / f"{name}.lock"),
-                "maintenance_fan_out_path": str(tmp_path / f"{name}.word"),
                 "maintenance_delivery_group": f"set-{group}",
                 **({} if group == "b" and number else {"maintenance_status": status}),
             }
@@ -88,6 +85,7 @@ def hosts(tmp_path):
 
 def fan_out(folder, hosts, awx, *arguments):
     command = ["ansible-playbook", "-i", str(hosts), "maintenance.azure.awx_fan_out", *arguments]
+    command += ["-e", "__maintenance_fan_out_pause=1"]
     return run(folder, command, 600, ANSIBLE_COLLECTIONS_PATH=collections_path(), **awx.environment)
 
 
@@ -100,17 +98,11 @@ def test_a_job_for_each_group_with_its_own_limit(tmp_path, hosts, awx):
     assert awx.refusals == []
     (launched,) = awx.launches.workflow_jobs.values()
     assert [job["limit"] for job in launched["jobs"]] == ["a-0,a-1,a-2", "b-0,b-1,b-2"]
-    (name,) = {job["extra_data"].pop("maintenance_fan_out_id") for job in launched["jobs"]}
-    assert name.startswith("by hand ")
     for job in launched["jobs"]:
         # The hosts are also the pattern of the run: its lock is kept by hosts of its own group.
-        assert job["extra_data"] == {
-            "maintenance_hosts": job["limit"],
-            "maintenance_drain_profile": "web",
-            "maintenance_fan_out_keepers": "a-0,a-1,a-2",
-        }
+        assert job["extra_data"] == {"maintenance_hosts": job["limit"], "maintenance_drain_profile": "web"}
     assert "All 2 jobs ended well." in done.output
-    # Lease and word are given back.
+    # The lease is given back.
     assert list(tmp_path.glob("a-0.*")) == []
 
 
@@ -124,32 +116,45 @@ def test_what_awx_would_replace_is_not_launched(tmp_path, hosts, awx, template):
     assert awx.launches.workflow_jobs == {}
 
 
-def test_jobs_with_other_variables_than_asked_for_get_no_word(tmp_path, hosts, awx, template):
+def test_jobs_with_other_variables_than_asked_for_are_cancelled(tmp_path, hosts, awx, template):
     """Somebody edits the template between the check and the jobs."""
     awx.launches.meanwhile = lambda: template.update(survey_enabled=False)
     awx.launches.looks_until_the_end = 1000
-    done = fan_out(tmp_path, hosts, awx).ended(2)
-    said = done.of("Compare what the jobs were given with what they should be")["msg"]
-    assert "The jobs do nothing, as they get no word to begin" in said[0]
-    assert "(group-1) has None for maintenance_fan_out_id" in " ".join(said)
-    assert list(tmp_path.glob("*.word")) == []
+    done = fan_out(tmp_path, hosts, awx)
+    assert done.code == 2
+    said = " ".join(done.of("Report how the jobs ended")["msg"])
+    assert "AWX gave these jobs other variables than they were launched with, so they were cancelled." in said
+    assert "(group-1) has None for maintenance_hosts" in said
+    assert {job["status"] for job in awx.launches.jobs.values()} == {"canceled"}
 
 
-def test_lease_and_word_are_renewed_in_turns(tmp_path, hosts, awx):
-    awx.launches.looks_until_the_end = 9
-    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=2").ended()
-    assert done.output.count("TASK [Renew the lease on each lock host]") >= 2
-    assert done.output.count("TASK [Leave the word on each lock host, or take it back]") >= 4
+def test_it_waits_until_the_jobs_are_over_also_where_awx_does_not_answer(tmp_path, hosts, awx):
+    awx.launches.looks_until_the_end = 7
+    awx.launches.meanwhile = lambda: setattr(awx.launches, "unanswered", 3)
+    done = fan_out(tmp_path, hosts, awx)
+    assert done.code == 0, done.output
+    assert awx.launches.unanswered == 0
+    assert done.output.count("TASK [Wait for the jobs]") >= 3
+    assert done.output.count("TASK [Renew the lease on each lock host]") >= 3
+
+
+def test_jobs_that_awx_does_not_begin_in_time_are_cancelled(tmp_path, hosts, awx):
+    awx.launches.looks_until_the_end = 1000
+    done = fan_out(tmp_path, hosts, awx, "-e", "maintenance_fan_out_timeout=1")
+    assert done.code == 2
+    said = " ".join(done.of("Report how the jobs ended")["msg"])
+    assert "not over after 1 seconds, see maintenance_fan_out_timeout." in said, done.output
+    assert {job["status"] for job in awx.launches.jobs.values()} == {"canceled"}
 
 
 def test_a_job_that_fails_is_a_failure_and_the_lease_is_given_back(tmp_path, hosts, awx):
     awx.launches.jobs_fail = True
-    done = fan_out(tmp_path, hosts, awx).ended(2)
-    said = done.of("Tell how they ended")["msg"]
+    done = fan_out(tmp_path, hosts, awx)
+    assert done.code == 2
+    said = done.of("Report how the jobs ended")["msg"]
     assert said[0].endswith(": failed.")
     assert "did not end well; its output says why." in said[1]
-    awx.launches.jobs_fail = False
-    assert fan_out(tmp_path, hosts, awx).code == 0
+    assert list(tmp_path.glob("a-0.*")) == []
 
 
 # A busy machine may be late to renew what is to be renewed once a minute.
@@ -160,23 +165,11 @@ LONG_LEASE = ("-e", "__maintenance_lease_seconds=900")
 def fleet(tmp_path):
     with RunFleet(tmp_path, hosts=3, domains=2) as built:
         for host in built.domain_of:
-            built.host_vars[host] = {
-                "maintenance_delivery_group": "web",
-                "maintenance_fan_out_path": str(tmp_path / f"{host}.word"),
-            }
+            built.host_vars[host] = {"maintenance_delivery_group": "web"}
         yield built
 
 
-def test_a_job_without_a_word_ends_and_touches_nothing(fleet):
-    fleet.event_per_domain()
-    done = fleet.run("-e", "maintenance_fan_out_id=nobody", "-e", "maintenance_fan_out_keepers=web-0,web-1,web-2")
-    assert done.code == 2
-    said = done.of("Begin only with the word of the job that fans out")["msg"]
-    assert said.startswith("The job that fans out has left no word for nobody on web-0,web-1,web-2.")
-    assert (fleet.notes(), fleet.approvals(), fleet.drained_hosts()) == ([], [], [])
-
-
-def test_the_jobs_of_a_fan_out_begin_with_its_word(fleet, awx, tmp_path):
+def test_the_jobs_of_a_fan_out_approve_their_events(fleet, awx, tmp_path):
     fleet.event_per_domain()
     inventory = fleet.inventory()
     path = collections_path()

@@ -177,9 +177,8 @@ def found(tmp_path_factory):
     [
         ("plain", "Python", "good", f"{sys.version_info[0]}.{sys.version_info[1]}"),
         pytest.param("unreachable", "reach", "bad", "onnect", marks=needs_ssh),
-        ("no-python", "Python", "bad", "none that runs"),
-        pytest.param("no-python", "how our code gets there", "good", "curl", marks=ways.needs_curl),
-        ("no-python", "journal and watcher", "doubtful", "not looked at"),
+        ("no-python", "Python", "bad", "no-python needs Python 3.6 or newer, and none could be run there"),
+        ("no-python", "Python", "bad", "or set ansible_python_interpreter to its path"),
         ("by-module", "how our code gets there", "doubtful", "a module"),
         ("no-become", "become", "bad", "no command can be run"),
         ("bad-setting", "look at the host", "bad", "2099-01-01"),

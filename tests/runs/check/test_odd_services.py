@@ -11,7 +11,6 @@ import os
 import threading
 
 import pytest
-from helpers import transports as ways
 from helpers.ansible_run import fleet_inventory, inventory
 from helpers.check_run import check
 from helpers.simulator_process import Simulator
@@ -24,7 +23,6 @@ STANDALONE = (
     "wrong-name",
     "wrong-group",
     "slow",
-    "by-curl",
     "apart-0",
     "apart-1",
     "counted-0",
@@ -83,7 +81,6 @@ def found(tmp_path_factory, naive):
         hosts["10.0.0.9"] = hosts.pop("called-otherwise")
         hosts["wrong-name"]["maintenance_vm_name"] = "somebody-else"
         hosts["wrong-group"].update(resource_group="rg-other", subscription_id="other")
-        hosts["by-curl"].update(ways.host_vars(folder, "curl"))
         hosts["apart-0"]["maintenance_delivery_group"] = hosts["apart-1"]["maintenance_delivery_group"] = "apart"
         hosts["counted-0"]["maintenance_delivery_group"] = hosts["counted-1"]["maintenance_delivery_group"] = "counted"
         hosts["twin-of-twin"] = dict(hosts["twin"])
@@ -101,14 +98,12 @@ def found(tmp_path_factory, naive):
         ("web-0", "it answers", "good", "the first reading took"),
         ("nobody", "it answers", "bad", "no connection"),
         ("slow", "it answers", "doubtful", "the first reading took"),
-        pytest.param("by-curl", "it answers", "good", "the first reading took", marks=ways.needs_curl),
         ("web-0", "api-versions", "good", "all 7"),
         ("old", "it answers", "bad", "HTTP 400"),
         ("auto", "api-versions", "doubtful", "which never shows Preempt and Terminate events"),
         ("web-0", "it is the service itself", "good", "it refuses what Azure refuses"),
         ("auto", "it is the service itself", "good", "it refuses what Azure refuses"),
         ("naive", "it is the service itself", "bad", "HTTP 200 to a request without the header"),
-        pytest.param("by-curl", "it is the service itself", "doubtful", "takes Python", marks=ways.needs_curl),
         ("web-0", "the VM's name", "good", "web-0"),
         ("10.0.0.9", "the VM's name", "bad", "called-otherwise, which the inventory does not confirm"),
         ("wrong-name", "the VM's name", "bad", "wrong-name, and the inventory declares somebody-else"),

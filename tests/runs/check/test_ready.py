@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import transports as ways
 from helpers.ansible_run import fleet_inventory, inventory, run
 from helpers.check_run import check
 from helpers.host_services import Units
@@ -70,7 +69,7 @@ def test_all_is_good(tmp_path, simulator, host_vars):
     assert all(set(finding) == keys for finding in [*found.report["hosts"]["web-1"], *found.report["fleet"]])
     # It tells what it saw.
     assert re.match(r"by local, a call takes [\d.]+ s", found.of("web-0", "reach")["seen"])
-    assert found.of("web-0", "how our code")["seen"] == "one command" + (" and curl" if ways.HAS_CURL else "")
+    assert found.of("web-0", "how our code")["seen"] == "one command"
     assert found.of("web-1", "domain")["seen"] == "update domain 1"
     assert found.of("web-0", "step 1 (services): unit nginx")["seen"] == "there"
     assert found.of("the fleet", "the document of web")["seen"] == "the same on 3 hosts, 0 events"

@@ -237,6 +237,67 @@ def assert_matches(pattern, text, name):
     assert name
 
 
+def test_what_an_earlier_list_has_left(tmp_path):
+    """One host for each way in which the list was corrected, and none of them needs to be forgotten."""
+
+    def writes(word):
+        return ["sh", "-c", f"echo {word} >> {tmp_path}/{{{{ inventory_hostname }}}}.log"]
+
+    for word in ("leave", "join", "wait", "old"):
+        task = {"name": word, "ansible.builtin.command": {"argv": writes(word)}}
+        (tmp_path / f"{word}.yml").write_text(json.dumps([task]))
+    good = {"command": {"drain": writes("leave"), "restore": writes("join")}}
+    typo = {"command": {"drain": "/usr/local/bni/leave-ring", "restore": "/usr/local/bni/join-ring"}}
+    no_way_back = {"command": {"drain": "true", "restore": "/usr/local/bni/join-ring"}}
+    other = {"command": {"drain": writes("wait"), "restore": writes("go on")}}
+    gone = {"tasks": {"drain": "nowhere.yml", "restore": "nowhere.yml"}}
+    mine = {"tasks": {"drain": "leave.yml", "restore": "join.yml"}}
+    fails = {"command": {"drain": "false"}}
+    # The list that was begun, what became of its steps, today's list, and what is done by that.
+    cases = {
+        "typo": ([typo], ["failed"], [good], "leave join"),
+        "begun": ([typo], ["started"], [good], "join leave join"),
+        "no_way_back": ([no_way_back], ["done"], [good], "join leave join"),
+        "another_list": (
+            [other, good],
+            ["done", "started"],
+            [{"log": {"message": "x"}}, good],
+            "join go on leave join",
+        ),
+        "tasks": ([gone], ["started"], [mine], "join leave join"),
+        "after_tasks": ([mine, other], ["done", "done"], [good], "stays"),
+        "nothing_to_undo": ([fails, other], ["failed"], [{"log": {"message": "x"}}, other], "wait go on"),
+    }
+    hosts = {}
+    for name, (old, statuses, new, _log) in cases.items():
+        hosts[name] = {"drain_steps": new}
+        steps = []
+        for number, (item, status) in enumerate(zip(old, statuses, strict=False), start=1):
+            ((kind, arguments),) = json.loads(json.dumps(item).replace("{{ inventory_hostname }}", name)).items()
+            steps.append({"number": number, "kind": kind, "arguments": arguments, "before": {}, "status": status})
+        left = {
+            "version": 1,
+            "state": "draining",
+            "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        }
+        left.update(started_at="t", drained_at=None, events=[EVENT], run_id="r0", steps=steps)
+        (tmp_path / name).mkdir(mode=0o700)
+        (tmp_path / name / "journal.json").write_text(json.dumps(left))
+        (tmp_path / name / "journal.json").chmod(0o600)
+    # As the run itself leaves it.
+    (tmp_path / "typo" / "journal.json").unlink()
+    book = fleet(tmp_path, {**hosts, "typo": {"drain_steps": [typo]}}, maintenance_status=status_with(EVENT))
+    run = play(tmp_path, book, DRAIN, hosts="typo")
+    assert "/usr/local/bni/leave-ring can't be run" in run.output
+    book = fleet(tmp_path, hosts, maintenance_status=status_with(EVENT))
+    run = play(tmp_path, book, DRAIN, RESTORE)
+    for name, (_old, _statuses, _new, words) in cases.items():
+        if words != "stays":
+            assert (tmp_path / f"{name}.log").read_text().split() == words.split(), (name, run.output)
+            assert journal_of(tmp_path, name) is None, name
+    assert "step 1 (tasks leave.yml) was done, and drain_steps have no such step" in run.output
+
+
 # The controller is killed in the middle, and somebody runs again.
 
 SHOW_INTERRUPTED = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ restore_result }}"}}

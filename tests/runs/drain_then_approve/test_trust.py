@@ -30,7 +30,7 @@ def fleet(tmp_path):
 
 def told(run):
     """What the run said to a person, without the line breaks."""
-    tasks = ("Show the plan", "Say what was done and what is left")
+    tasks = ("Plan the waves", "Say what was done and what is left")
     lines = [line["result"].get("msg", "") for line in run.results if line["task"] in tasks]
     return " ".join(" ".join(" ".join(part) if isinstance(part, list) else part for part in lines).split())
 

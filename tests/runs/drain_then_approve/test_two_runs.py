@@ -110,4 +110,4 @@ def test_nothing_of_a_run_outlives_it_in_a_fact_cache(fleet):
     assert fleet.approvals() == ["E0", "E1"]
     assert set(fleet.summary(second)["events"]) == {"E1"}
     kept = "".join(path.read_text() for path in (fleet.folder / "facts").glob("*") if path.is_file())
-    assert "maintenance_run_state" not in kept
+    assert "maintenance_run" not in kept

@@ -79,13 +79,15 @@ def test_what_a_killed_run_was_at_lapses_and_stops(fleet, tmp_path, way):
         }
     }
     clock = {name: f"{{{{ maintenance_status.host_clock.{name} }}}}" for name in ("boot_id", "seconds")}
-    drain = {"maintenance.azure._drain": {"do": "drain", "run_id": "r1", "fence": {**clock, "events": ["A1"]}}}
+    role = {"ansible.builtin.include_role": {"name": "maintenance.azure.drain"}}
+    order = {"run_id": "r1", "events": ["A1"], "fence": {**clock, "events": ["A1"]}}
+    role["vars"] = {"__maintenance_ordered": order}
     book = [
         {
             "hosts": "web",
             "gather_facts": False,
             "vars": {"drain_steps": steps},
-            "tasks": [{**read, "register": "maintenance_status"}, drain],
+            "tasks": [{**read, "register": "maintenance_status"}, role],
         }
     ]
     (tmp_path / "book.json").write_text(json.dumps(book))

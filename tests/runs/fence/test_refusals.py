@@ -114,11 +114,18 @@ def test_a_host_that_lies_about_its_clock_hurts_only_itself(fleet, tmp_path):
     assert run.of("Drain", "web")["state"] == "drained"
 
 
-def by_role(do, fence, **more):
-    """What the role does, with a fence, and by the role itself what takes tasks."""
-    first = {"name": do, "maintenance.azure._drain": {"do": do, "run_id": "r1", "fence": fence}, **more}
-    rest = {"name": f"maintenance.azure.{do}", "tasks_from": "by_tasks"}
-    return [{**first, "register": f"{do}_result"}, {"ansible.builtin.include_role": rest}]
+def role(name, **order):
+    """As a run uses it."""
+    given = {"__maintenance_ordered": {"run_id": "r1", **order}}
+    return {"name": name, "ansible.builtin.include_role": {"name": f"maintenance.azure.{name}"}, "vars": given}
+
+
+def drained_for(fence):
+    return role("drain", events=["A1"], fence=fence)
+
+
+def returned():
+    return role("restore", restore=True, acts=False, restore_fence={"owner": "r1"})
 
 
 def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_path):
@@ -144,10 +151,10 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
     clock = {name: FENCE[name] for name in ("boot_id", "seconds")}
     tasks = [
         READ,
-        *by_role("drain", {**clock, "events": ["A1"]}),
-        journal("Drained"),
-        *by_role("restore", {"owner": "r1"}),
-        journal("After"),
+        drained_for({**clock, "events": ["A1"]}),
+        journal("Drained", "read"),
+        returned(),
+        journal("After", "read"),
     ]
     run = play(tmp_path, fleet.inventory(), *tasks, hosts="web", vars=variables)
     assert run.code == 0, run.output
@@ -165,6 +172,7 @@ def test_the_time_of_a_step_by_tasks_is_its_own_or_all_that_is_left(fleet, tmp_p
 
 
 STEPS_OF_APPROVING = [{"command": {"drain": ["true"], "restore": ["true"]}}]
+ROLE = "maintenance.azure.approve : "
 MARKS = [{"event": "A1", "hosts": ["web", "db"], "at": 5.0}]
 
 
@@ -175,26 +183,23 @@ def read(name, **more):
 
 FIRST = read("First")
 AGAIN = read("Again", this_host="{{ maintenance_status.this_host }}")
-DRAIN = {**drain(), "vars": {"drain_steps": STEPS_OF_APPROVING}}
-RESTORE = by_role("restore", {"owner": "r1"})[0]
+DRAIN = drained_for(FENCE)
+RESTORE = returned()
 
 
-def approve(ids=("A1",), undrained=(), wait=("A1",), **fence):
+def approve(ids=("A1",), undrained=(), wait=(), **fence):
     order = {
-        "ids": list(ids),
-        "undrained_ids": list(undrained),
-        "wait_ids": list(wait),
-        "drained": ["web", "db"],
+        "acts": True,
+        "approve_drained": list(ids),
+        "approve_as_is": list(undrained),
         "marks": MARKS,
+        "together": ["web", "db"],
+        "wait": list(wait),
         "fence": {**FENCE, "scheduled": True, **fence},
-        "run_id": "r1",
     }
-    registered = {"mark": "approve_mark", "send": "__approve_sent", "wait": "approve_result"}
-    variables = {"approve_journal": "{{ drain_journal }}", "approve_wait_timeout": 60}
-    return [
-        {"name": do, "maintenance.azure._approve": {"do": do, "order": order}, "register": name, "vars": variables}
-        for do, name in registered.items()
-    ]
+    given = role("approve", **order)
+    given["vars"].update(approve_journal="{{ drain_journal }}", approve_wait_timeout=60)
+    return given
 
 
 def run_all(fleet, *tasks, **more):
@@ -207,17 +212,19 @@ def posts(fleet):
 
 def test_a_whole_run_with_at_most_8_requests_a_host_marks_both_before_it_sends(fleet):
     look = {"name": "Look", "maintenance.azure.drain_journal": {"path": "{{ drain_journal }}"}}
-    tasks = [FIRST, AGAIN, DRAIN, AGAIN, *approve(wait=()), look, RESTORE, {**AGAIN, "name": "Last"}]
+    tasks = [FIRST, DRAIN, AGAIN, approve(), look, RESTORE]
     run = run_all(fleet, *tasks)
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
-    assert run.of("send", "web")["results"][0]["leaders"] == {"A1": "web"}
+    assert run.of(ROLE + "Approve the event", "web")["results"][0]["leaders"] == {"A1": "web"}
     assert fleet.requests("web") == ["GET"] * 6 + ["POST", "GET"]
     assert fleet.requests("db") == ["GET"] * 7
     for host in ("web", "db"):
         marked = run.of("Look", host)["journal"]
         assert (marked["run_id"], marked["marks"][0]["event"], marked["state"]) == ("r1", "A1", "drained")
-        assert run.of("Last", host)["journal"] is None
+        # The return brings a reading along.
+        returned = run.of("maintenance.azure.restore : Return the host to service", host)["reading"]
+        assert (returned["journal"], [event["id"] for event in returned["events"]]) == (None, ["A1"])
 
 
 @pytest.mark.parametrize("drained", [["web", "db"], ["web"]])
@@ -246,7 +253,7 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
         place.mkdir()
     folder = f"{fleet.folder}/watch-{{{{ inventory_hostname }}}}"
     away = {"name": "Away", "ansible.builtin.command": {"argv": ["mv", f"{folder}/run.json", f"{folder}/drained.json"]}}
-    tasks = [FIRST, DRAIN, away, AGAIN, *approve(wait=())]
+    tasks = [FIRST, DRAIN, away, AGAIN, approve()]
     steps = {"drain_steps": STEPS_OF_APPROVING, "watch_status_file": f"{folder}/status.json"}
     run = play(fleet.folder, fleet.inventory(), *tasks, vars=steps)
     assert run.code == 0, run.output
@@ -259,20 +266,20 @@ def test_steps_and_approvals_renew_the_mark_by_which_a_watcher_knows_of_the_run(
 def test_a_host_that_can_not_be_marked_keeps_all_from_being_sent(fleet):
     """Another run is at work on db."""
     other = {**journal("Other", "take_over", "r2"), "when": "inventory_hostname == 'db'"}
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, *approve(), ignore_errors=True)
-    assert run.of("mark", "db")["refused"] == "owner"
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, other, approve(wait=["A1"]), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "db")["refused"] == "owner"
     assert posts(fleet) == []
-    sent = run.of("send", "web")["results"][0]
+    sent = run.of(ROLE + "Approve the event", "web")["results"][0]
     assert "could not be written into the journal of db" in sent["refused"][0]["reason"]
     # web has marked itself before it knew.
     assert fleet.journal("web")["marks"] == []
-    outcome = run.of("wait", "web")
+    outcome = run.of(ROLE + "Wait until the event is over", "web")
     assert (outcome["over"], outcome["unsent"]) == (False, ["A1"])
 
 
 @pytest.mark.rest
 def test_an_event_that_needs_no_drain_is_marked_too(fleet):
-    run = run_all(fleet, FIRST, *approve(ids=(), undrained=("A1",), wait=()))
+    run = run_all(fleet, FIRST, approve(ids=(), undrained=("A1",)))
     assert run.code == 0, run.output
     assert posts(fleet) == [["A1"]]
     for host in ("web", "db"):
@@ -281,8 +288,8 @@ def test_an_event_that_needs_no_drain_is_marked_too(fleet):
 
 def test_an_old_reading_sends_nothing_and_leaves_no_mark(fleet):
     old = "{{ maintenance_status.host_clock.seconds - 41 }}"
-    run = run_all(fleet, FIRST, DRAIN, AGAIN, *approve(seconds=old), ignore_errors=True)
-    assert run.of("mark", "web")["refused"] == "age"
+    run = run_all(fleet, FIRST, DRAIN, AGAIN, approve(seconds=old), ignore_errors=True)
+    assert run.of(ROLE + "Write down that the approval begins", "web")["refused"] == "age"
     assert posts(fleet) == []
     assert fleet.journal("web").get("marks", []) == fleet.journal("db").get("marks", []) == []
 
@@ -296,13 +303,13 @@ def test_a_run_that_waits_says_with_each_reading_that_it_is_there(fleet, place):
     JournalFile(path).change(lambda data: begun(data, [], "r1", None, "t"))
     at_work = AtWork(path)
     at_work.say("r1", 1)
-    order = {"ids": [], "undrained_ids": [], "wait_ids": ["A1"], "drained": [], "marks": [], "run_id": "r1"}
+    order = {"approve_drained": [], "approve_as_is": [], "wait": ["A1"], "together": [], "marks": [], "run_id": "r1"}
     variables = {
         "approve_journal": "~/journal.json" if place == "home" else "{{ drain_journal }}",
         "approve_wait_timeout": 3,
+        "__maintenance_ordered": {"acts": True, "fence": {"owner": "r1"}, **order},
     }
-    order["fence"] = {"owner": "r1"}
-    wait = {"maintenance.azure._approve": {"do": "wait", "order": order}, "vars": variables, "ignore_errors": True}
+    wait = {"maintenance.azure._approve": {"do": "wait"}, "vars": variables, "ignore_errors": True}
     said = Path(at_work.path).stat().st_mtime_ns
     play(fleet.folder, fleet.inventory(), wait, hosts="web")
     assert Path(at_work.path).stat().st_mtime_ns > said

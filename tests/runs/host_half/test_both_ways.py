@@ -12,7 +12,6 @@ import sys
 import pytest
 from helpers import transports as ways
 from helpers.ansible_run import comparable_result, fleet_inventory, inventory, play
-from helpers.leases import note
 from helpers.network import unreachable_host
 from helpers.simulator_process import Simulator
 from helpers.sshd_process import SSHD, sshd
@@ -109,12 +108,32 @@ def test_a_command_line_that_would_be_too_long_becomes_a_module(tmp_path, simula
     assert run.of("Approve")["approved"] == ["A1"]
 
 
+def assert_python_is_missed(result):
+    assert result["msg"].startswith("web needs Python 3.6 or newer, and none could be run there (")
+    assert "/nonexistent/python3" in result["msg"]
+    assert result["msg"].endswith("): install it, or set ansible_python_interpreter to its path")
+
+
 def test_neither_curl_nor_python(tmp_path, simulator):
     hosts = fleet_inventory(tmp_path, simulator, **ways.host_vars(tmp_path, "curl"))
-    run = play(tmp_path, hosts, STEPS[0], **ways.play_keywords(tmp_path, "command"))
-    assert run.code == 2
-    assert "/nonexistent/python3" in run.output
-    assert "Traceback" not in run.output
+    run = play(tmp_path, hosts, {**STEPS[0], "ignore_errors": True}, **ways.play_keywords(tmp_path, "command"))
+    assert_python_is_missed(run.of("Read"))
+
+
+@ways.needs_curl
+def test_a_host_without_python_can_be_read_and_approved_and_no_more(tmp_path, simulator):
+    wait = {"name": "Wait", "maintenance.azure.scheduled_event_wait": {"event_ids": ["A1"], "wait_timeout": 1}}
+    drain = {"name": "Drain", "block": [{"include_role": {"name": "maintenance.azure.drain"}}], "rescue": []}
+    others = [{**task, "failed_when": False} for task in (STATE, LOOK, LOCK, wait)]
+    variables = {**ways.host_vars(tmp_path, "curl"), **DRAINED_BY, "drain_journal": JOURNAL}
+    run = play(tmp_path, fleet_inventory(tmp_path, simulator, **variables), STEPS[0], STEPS[2], *others, drain)
+    assert run.of("Read")["events"][0]["id"] == "A1"
+    assert run.of("Approve")["approved"] == ["A1"]
+    for name in ("State", "Look", "Lock"):
+        assert_python_is_missed(run.of(name))
+    assert "web needs Python 3.6 or newer" in run.of("Wait")["msg"]
+    assert_python_is_missed([line["result"] for line in run.results if line["outcome"] == "failed"][-1])
+    assert not (tmp_path / "j").exists()
 
 
 def test_a_shell_that_talks_does_not_disturb(tmp_path, simulator):
@@ -154,8 +173,10 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-TAKE = {"do": "ask", "what": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock", "notes": [note()]}
-LOCK = {"name": "Lock", "maintenance.azure._lease": TAKE}
+LOCK = {
+    "name": "Lock",
+    "maintenance.azure.lease": {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"},
+}
 
 
 def without_moments(value):

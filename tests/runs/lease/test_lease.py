@@ -287,12 +287,11 @@ def test_the_module_by_itself(tmp_path):
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     """Also where the host can't be reached: a batch of the run may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")
-    nothing = {"do": "ask", "what": "nothing"}
+    nothing = {"do": "ask", "path": str(paths(tmp_path)["web-1"])}
     cases = [
-        ({"do": "ask", "what": "release", "run_id": "a", "notes": [note()]}, "with take and renew only"),
-        ({"do": "ask", "what": "take", "run_id": "a", "notes": [{"host": "web-1"}]}, "notes[0] has no events"),
-        ({"do": "lock_hosts", "hosts": [], "what": "take"}, "Unsupported parameters"),
-        ({"what": "take"}, "missing required arguments: do"),
+        ({"do": "lock_hosts", "hosts": [], "asked": "take"}, "Unsupported parameters"),
+        ({"asked": "take"}, "missing required arguments: do"),
+        ({"do": "give"}, "value of do must be one of: ask, lock_hosts, verdict"),
     ]
     options = [nothing, *(case for case, _part in cases)]
     done = play_each(tmp_path, hosts, "maintenance.azure._lease", options, module_defaults={})

@@ -309,17 +309,6 @@ def test_a_new_version_goes_on_where_the_old_one_was_in_the_middle_of_a_step(rol
     assert lines() == ["a", "slow begins", "slow", "c", "back c", "back slow", "back a"]
 
 
-def test_the_last_lists_of_steps_are_kept_by_their_digest(role):
-    for number in range(7):
-        role(watch_reflex=[{"action": "drain"}], drain_steps=[{"command": {"drain": ["echo", str(number)]}}])
-    kept = list((role.folder / "lib" / "program" / "steps").iterdir())
-    assert len(kept) == 5
-    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
-    settings = json.loads((role.folder / "etc" / "reflex.json").read_text())
-    newest = role.folder / "lib" / "program" / "steps" / f"{settings['steps_digest']}.json"
-    assert json.loads(newest.read_text()) == settings["steps"]
-
-
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 @pytest.mark.parametrize(
     ("addresses", "restricted"), [(["169.254.169.254", "10.0.0.4"], True), ([], False)], ids=["literal", "names"]

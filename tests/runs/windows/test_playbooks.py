@@ -116,7 +116,7 @@ def test_check_says_what_is_ready_and_what_is_not(tmp_path, inventory, simulator
 
 
 # Besides the wait for the event.
-CALLS_OF_A_RUN = 20
+CALLS_OF_A_RUN = 32
 
 
 class MixedFleet(RunFleet):
@@ -200,7 +200,7 @@ def test_a_mixed_fleet(fleet, restless):
     lock_host = fleet.windows["web-3"]
     assert lock_host.text(lock_host.file("run.lock")) is None
     assert len(lock_host.calls()) <= CALLS_OF_A_RUN, lock_host.calls()
-    # Look, compare, mark and send; and then mark and send what that look has shown.
+    # Compare, mark and send; and then mark and send what another look has shown.
     marks = ["replace", "replace"]
     assert approving_calls(restless) == [["boot", "send", *marks, "send"], ["boot", *marks, "send"]]
 

@@ -41,7 +41,7 @@ EVENT_RULES = {
 }
 
 
-# What is said about the maintenance of a whole group; the rest of its events is made up.
+# Keys that the maintenance of a whole group sets for all its events.
 MAINTENANCE_RULES = {
     key: rule for key, rule in EVENT_RULES.items() if key not in ("scenario", "id", "status", "resources")
 }

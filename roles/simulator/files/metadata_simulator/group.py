@@ -5,9 +5,10 @@
 
 from .input_checks import a_boolean, a_text, any_text, at_least_one, one_of, text_or_number, texts
 
-GROUP_KINDS = ("availability_set", "scale_set", "flexible_scale_set", "cloud_service", "standalone")
+UNIFORM, FLEXIBLE = "scale_set", "flexible_scale_set"
+GROUP_KINDS = ("availability_set", UNIFORM, FLEXIBLE, "cloud_service", "standalone")
 # Azure spreads a Flexible scale set over as many as it can, and shows one.
-FAULT_DOMAINS = {"availability_set": 2, "flexible_scale_set": 1}
+FAULT_DOMAINS = {"availability_set": 2, FLEXIBLE: 1}
 GROUP_RULES = {
     "kind": one_of(*GROUP_KINDS),
     "name": a_text,
@@ -20,7 +21,7 @@ GROUP_RULES = {
     "update_domain": text_or_number,
     "fault_domains": at_least_one,
 }
-# What is said of a group holds for each of its VMs.
+# Keys that hold for each VM of the group that has none of its own.
 OF_EACH_VM = ("resource_group", "subscription_id", "location", "update_domain")
 
 
@@ -31,8 +32,6 @@ class Group:
         self.key = key
         self.kind = spec.get("kind", "availability_set")
         self.name = spec.get("name", key)
-        self.is_flexible = self.kind == "flexible_scale_set"
-        self.is_uniform = self.kind == "scale_set"
         self.defaults = {word: spec[word] for word in OF_EACH_VM if word in spec}
         self.fault_domains = spec.get("fault_domains", FAULT_DOMAINS.get(self.kind, 5))
         self.auto_approve = tuple(spec.get("auto_approve", ()))

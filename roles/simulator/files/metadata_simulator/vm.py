@@ -8,6 +8,7 @@ import re
 import uuid
 
 from .azure_facts import COMPUTE_FIELD_SINCE, EMPTY_COMPUTE_FIELDS, PREVIEW_VERSION
+from .group import FLEXIBLE, UNIFORM
 from .input_checks import InputError, a_port, a_text, an_object, one_of, text_object, text_or_number
 
 VM_RULES = {
@@ -45,7 +46,7 @@ class Vm:
         self.scope = None
         self.url = None
         self.spec = dict(group.defaults if group else {}, **spec)
-        if self._is("uniform") and self._uniform_instance_id() is None:
+        if self._kind() == UNIFORM and self._uniform_instance_id() is None:
             raise InputError(
                 'VM %s: a VM of the scale set %s is called %s_NUMBER; other names are for the kind "flexible_scale_set"'
                 % (json.dumps(self.key), json.dumps(group.name), group.name)
@@ -55,16 +56,12 @@ class Vm:
     def _kind(self):
         return self.group.kind if self.group else "standalone"
 
-    def _is(self, word):
-        """Tell whether this VM is a member of a scale set of that orchestration, flexible or uniform."""
-        return self.group is not None and getattr(self.group, "is_" + word)
-
     def _known_compute(self):
         spec = self.spec
         resource_group = spec.get("resource_group", "rg-%s" % (self.group.key if self.group else "simulated"))
         subscription = spec.get("subscription_id", stable_guid("subscription"))
         provider = "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute" % (subscription, resource_group)
-        in_scale_set = self._is("uniform") or self._is("flexible")
+        in_scale_set = self._kind() in (UNIFORM, FLEXIBLE)
         tags = spec.get("tags", {})
         return {
             "azEnvironment": "AzurePublicCloud",
@@ -80,7 +77,7 @@ class Vm:
             "osType": "Linux",
             "placementGroupId": self._placement_group_id() if in_scale_set else "",
             "platformFaultDomain": self._domain("fault_domain", self.group.fault_domains if self.group else 1),
-            "platformUpdateDomain": self._domain("update_domain", 1 if self._is("flexible") else 5),
+            "platformUpdateDomain": self._domain("update_domain", 1 if self._kind() == FLEXIBLE else 5),
             "priority": spec.get("priority", ""),
             "provider": "Microsoft.Compute",
             "publisher": "Debian",
@@ -92,7 +89,7 @@ class Vm:
             "tagsList": [{"name": name, "value": value} for name, value in sorted(tags.items())],
             "version": "latest",
             "virtualMachineScaleSet": {
-                "id": provider + "/virtualMachineScaleSets/" + self.group.name if self._is("flexible") else ""
+                "id": provider + "/virtualMachineScaleSets/" + self.group.name if self._kind() == FLEXIBLE else ""
             },
             "vmId": spec.get("vm_id", stable_guid("vm", subscription, resource_group, self.key)),
             "vmScaleSetName": self.group.name if in_scale_set else "",
@@ -108,13 +105,13 @@ class Vm:
         return "0" if self._kind() == "standalone" else str(self.index % count)
 
     def _placement_group_id(self):
-        usual = "" if self._is("flexible") else stable_guid("placement group", self.group.key)
+        usual = "" if self._kind() == FLEXIBLE else stable_guid("placement group", self.group.key)
         given = self.group.placement_group_id
         return usual if given is None else given
 
     def _uniform_instance_id(self):
         """The number in `{scale set}_{number}`."""
-        match = re.match(r"%s_([0-9]+)\Z" % re.escape(self.group.name), self.name) if self._is("uniform") else None
+        match = re.match(r"%s_([0-9]+)\Z" % re.escape(self.group.name), self.name) if self._kind() == UNIFORM else None
         return match.group(1) if match else None
 
     def _resource_path(self):
@@ -125,16 +122,16 @@ class Vm:
 
     def _default_computer_name(self):
         """As in Azure: a scale set gives its VMs another hostname, with the instance id in base 36 where it has one."""
-        if self._is("uniform"):
+        if self._kind() == UNIFORM:
             return self.group.name + base36(int(self._uniform_instance_id())).rjust(6, "0")
-        return self.group.name + stable_guid("computer", self.key)[:6] if self._is("flexible") else self.name
+        return self.group.name + stable_guid("computer", self.key)[:6] if self._kind() == FLEXIBLE else self.name
 
     def maintenance_domain(self, reboots):
         """Return what Azure maintains at once: VMs with another value are spared meanwhile."""
-        if self._kind() == "standalone" or (self._is("flexible") and self.group.fault_domains == 1):
+        if self._kind() == "standalone" or (self._kind() == FLEXIBLE and self.group.fault_domains == 1):
             # The fault domains of a Flexible scale set are there; they are not shown.
             return self.key
-        by_update_domain = reboots and not self._is("flexible")
+        by_update_domain = reboots and self._kind() != FLEXIBLE
         domain = self.compute["platformUpdateDomain" if by_update_domain else "platformFaultDomain"]
         return json.dumps([self.compute["zone"], domain])
 

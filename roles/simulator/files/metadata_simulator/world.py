@@ -153,7 +153,7 @@ class World:
             return event.inside_view(self.clock)
 
     def add_maintenance(self, spec, what="the maintenance"):
-        """An event for each VM of a group, one domain after the other; gives the domains with their events."""
+        """Plans an event for each VM of a group, one domain after the other; gives the domains with their events."""
         spec = checked_event(what, spec, self.settings, MAINTENANCE_RULES, required=["group", "type"])
         vms = [vm for vm in self.fleet.vms.values() if vm.group and vm.group.key == spec["group"]]
         if not vms:

@@ -462,7 +462,7 @@ def test_auto_goes_on_to_the_endpoint_that_dhcp_names(monkeypatch, closed_endpoi
         monkeypatch.setattr(_http, "DEFAULT_ENDPOINT", closed_endpoint())
         monkeypatch.setattr(_imds, "endpoints_by_dhcp", lambda: [closed_endpoint(), discovered])
         request = {"endpoints": ["auto"], "api_version": "2020-07-01", "timeout": 20, "with_instance": False}
-        assert _exchange.carried_out(request, False, USED["transport"])["answers"]["endpoint"] == discovered
+        assert _exchange.answered(request, False, USED["transport"])["answers"]["endpoint"] == discovered
 
 
 # When a request is repeated, how fast, and when the conversation ends: on a clock that the test moves.

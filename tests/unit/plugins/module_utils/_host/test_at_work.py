@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._host import clock as _clock
 from ansible_collections.maintenance.azure.plugins.module_utils._host.files import SECONDS_AHEAD, AtWork
-from ansible_collections.maintenance.azure.plugins.plugin_utils._host import curl as _curl
 
 RUN = "nightly 7; rm -rf /"
 
@@ -74,56 +71,3 @@ def test_without_proc_the_clock_on_the_wall_does(at_work, proc):
     assert _clock.told()["boot_id"] is None
     at_work.say(RUN)
     assert 28 < at_work.left(RUN) <= SECONDS_AHEAD
-
-
-def shell(program):
-    done = subprocess.run(["sh", "-c", program + "echo went on"], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert done.stdout.endswith("went on\n")
-    return done.stdout
-
-
-def test_a_shell_renews_it_too(tmp_path):
-    path = tmp_path / "a folder" / "journal's.json"
-    path.parent.mkdir()
-    at_work = AtWork(path)
-    program = _curl.renewal(str(path), RUN)
-    shell(program)
-    assert at_work.left(RUN) == 0
-    at_work.say(RUN, 3)
-    shell(_curl.renewal(str(path), "another"))
-    assert at_work.left(RUN) <= 3
-    shell(program)
-    assert SECONDS_AHEAD - 3 < at_work.left(RUN) <= SECONDS_AHEAD
-    assert [file.name for file in path.parent.iterdir()] == ["journal's.json.at_work"]
-    shell(program)
-    assert at_work.left(RUN) > SECONDS_AHEAD - 3
-
-
-def test_a_shell_follows_no_link(tmp_path):
-    target = tmp_path / "target"
-    other = AtWork(tmp_path / "other.json")
-    other.say(RUN, 3)
-    (tmp_path / "other.json.at_work").rename(target)
-    (tmp_path / "journal.json.at_work").symlink_to(target)
-    before = target.read_text()
-    shell(_curl.renewal(str(tmp_path / "journal.json"), RUN))
-    assert target.read_text() == before
-
-
-def test_a_shell_tells_the_clock_as_python_does():
-    told, here = _curl.told_clock(shell(_curl.TELL_CLOCK)), _clock.told()
-    assert told["boot_id"] == here["boot_id"]
-    assert 0 <= here["seconds"] - told["seconds"] < 60
-
-
-def test_a_shell_without_proc_tells_the_clock_on_the_wall():
-    program = _curl.TELL_CLOCK.replace("/proc/", "/nowhere/")
-    told = _curl.told_clock(shell(program))
-    assert told["boot_id"] is None
-    assert told["seconds"] > 1e9
-
-
-@pytest.mark.parametrize("said", ["", "--maintenance.azure clock b 1e5--", "--maintenance.azure clock b'$(x) 1--"])
-def test_what_is_no_clock_is_none(said):
-    assert _curl.told_clock(said) is None

@@ -350,7 +350,7 @@ def send(path, service, fence=None, run_id="r1", **approval):
     marking = {"journal": str(path), "run_id": run_id, "fence": fence, "marks": [SENT_MARK]}
     approval = {"expected": DOCUMENT, "body": "{}", "marking": marking, **approval}
     request = {"endpoints": ["http://service"], "api_version": "2020-07-01", "timeout": 130, "approval": approval}
-    return _exchange.carried_out({**request, "with_instance": False}, False, transport=service)
+    return _exchange.answered({**request, "with_instance": False}, False, service)
 
 
 def marks(path):
@@ -506,7 +506,7 @@ def test_a_drained_host_stays_drained(path, proc):
 def test_nothing_is_sent_in_check_mode(path, proc):
     service = Service(proc)
     request = {"endpoints": ["x"], "api_version": "2020-07-01", "timeout": 1, "approval": {"marking": {}}}
-    assert _exchange.carried_out(request, True, transport=service)["kind"] == "check_mode"
+    assert _exchange.answered(request, True, service)["kind"] == "check_mode"
     assert service.asked == []
 
 

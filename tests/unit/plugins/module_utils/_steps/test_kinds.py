@@ -13,8 +13,9 @@ import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_connections as _kind_connections
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_haproxy as _kind_haproxy
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_nginx as _kind_nginx
-from ansible_collections.maintenance.azure.plugins.module_utils._steps import kind_probe_file as _kind_probe_file
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.health import failed_check
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_connections import Connections
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind_probe_file import ProbeFile
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.machine import Machine, StepError
 from ansible_collections.maintenance.azure.plugins.module_utils._steps.records import RecordFile
 from helpers.network import closed_port
@@ -47,7 +48,7 @@ def test_real_connections_are_counted():
             assert _kind_connections.count([port]) == 1
             arguments = {"ports": [port], "at_most": 0, "on_timeout": "continue"}
             host = Machine(0.2)
-            _kind_connections.drain(host, arguments, {"established": 1})
+            Connections.drain(host, arguments, {"established": 1})
             assert "1 established connections" in host.warnings[0]
             accepted.close()
 
@@ -118,21 +119,21 @@ def test_a_probe_file_comes_back_as_it_was(tmp_path, there, present_means):
         path.chmod(0o604)
     arguments = {"path": str(path), "present_means": present_means, "content": "", "wait": 0}
     host = Machine(5)
-    before = _kind_probe_file.look(host, arguments)
-    _kind_probe_file.drain(host, arguments, before)
+    before = ProbeFile.look(host, arguments)
+    ProbeFile.drain(host, arguments, before)
     assert path.exists() is (present_means == "unhealthy")
-    _kind_probe_file.restore(host, arguments, before)
+    ProbeFile.restore(host, arguments, before)
     assert path.exists() is there
     if there:
         assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"\xff yes", 0o604)
     done = list(host.done)
-    _kind_probe_file.restore(host, arguments, before)
+    ProbeFile.restore(host, arguments, before)
     assert host.done == done
 
 
 def test_a_probe_file_that_is_none(tmp_path):
     with pytest.raises(StepError, match="not a plain file"):
-        _kind_probe_file.look(Machine(5), {"path": str(tmp_path)})
+        ProbeFile.look(Machine(5), {"path": str(tmp_path)})
 
 
 def test_a_wait_that_does_not_fit_is_not_begun():

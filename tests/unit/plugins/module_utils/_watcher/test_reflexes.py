@@ -397,10 +397,10 @@ def test_new_settings_count_at_once(simulator, host, probe):
     assert web.done() == ["drain slow", "restore slow"]
 
 
-def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, probe, tmp_path):
-    gate = tmp_path / "gate"
-    blocked = {"number": 2, "kind": "command", "arguments": {"drain": ["test", "-e", str(gate)]}}
-    old, new = [probe.step(1, "a"), blocked], [probe.step(1, "x")]
+def test_what_an_earlier_list_has_left_is_undone_first(simulator, host, probe, tmp_path):
+    """By today's step of the same kind in the same place, and else as it was done."""
+    blocked = {"number": 3, "kind": "command", "arguments": {"drain": ["test", "-e", str(tmp_path / "gate")]}}
+    old, new = [probe.step(1, "a"), probe.step(2, "b"), blocked], [probe.step(1, "x")]
     web = host(steps=old, steps_digest=digest_of_steps(old), reflex=[{"action": "drain"}])
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     wait_until(lambda: any(entry["what"] == "step failed" for entry in web.watcher.record()))
@@ -409,4 +409,4 @@ def test_a_list_that_is_no_longer_kept_is_undone_first(simulator, host, probe, t
     web.change_settings(steps=new, steps_digest=digest_of_steps(new))
     web.watcher.start()
     wait_until(lambda: (web.journal() or {}).get("state") == "drained")
-    assert web.done() == ["drain a", "restore a", "drain x"]
+    assert web.done() == ["drain a", "drain b", "restore b", "restore x", "drain x"]

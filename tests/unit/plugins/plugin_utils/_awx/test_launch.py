@@ -235,7 +235,7 @@ def test_what_was_made_is_compared():
     node = {"identifier": "group-1", "job": 3}
     made = {"id": 3, "limit": "h", "job_type": "run", "extra_vars": json.dumps({**wanted["extra_data"], "more": 1})}
     assert launch_differences([wanted], [node], [made]) == []
-    assert launch_differences([wanted], [], []) == ["group-1: AWX has made no job for it"]
+    assert launch_differences([wanted], [], []) == [{"job": None, "text": "group-1: AWX has made no job for it"}]
     for change, said in (
         ({"limit": ""}, "has the limit ''"),
         ({"job_type": "check"}, "has the job type 'check'"),
@@ -243,4 +243,6 @@ def test_what_was_made_is_compared():
         ({"extra_vars": "{}"}, "has None for a and not 'x'"),
         ({"extra_vars": "no JSON"}, "has None for a and not 'x'"),
     ):
-        assert said in " ".join(launch_differences([wanted], [node], [{**made, **change}]))
+        (found,) = launch_differences([{**wanted, "extra_data": {"a": "x"}}], [node], [{**made, **change}])
+        assert found["job"] == 3
+        assert said in found["text"]

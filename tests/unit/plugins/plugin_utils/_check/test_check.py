@@ -651,7 +651,7 @@ def test_the_name_of_a_watcher_is_none_of_a_run():
 
 # Ways to a machine that can't be tried here, and those that are slow.
 
-USUAL = {"connection": "ssh", "shell": "sh", "seconds": 0.1, "has_curl": True, "python": "3.11.7", "user": "root"}
+USUAL = {"connection": "ssh", "shell": "sh", "seconds": 0.1, "python": "3.11.7", "user": "root"}
 
 
 def told_way(**changes):
@@ -661,7 +661,7 @@ def told_way(**changes):
 def test_the_usual_way():
     assert told_way() == {
         "reach": ("good", "by ssh, a call takes 0.10 s"),
-        "how our code gets there": ("good", "one command and curl"),
+        "how our code gets there": ("good", "one command"),
         "Python": ("good", "3.11.7"),
         "become": ("good", "none, as root"),
     }
@@ -673,7 +673,7 @@ def test_a_call_that_is_slow(seconds, verdict):
 
 
 def test_powershell():
-    found = told_way(connection="winrm", shell="powershell", has_curl=False, python=None, user="")
+    found = told_way(connection="winrm", shell="powershell", python=None, user="")
     assert found["how our code gets there"] == ("good", "PowerShell")
     assert found["Python"] == ("good", "not needed")
 
@@ -686,9 +686,9 @@ def test_versions_of_python(version, verdict):
     assert told_way(python=version)["Python"][0] == verdict
 
 
-def test_neither_python_nor_curl():
-    found = told_way(python=None, has_curl=False, problem="no such file")
-    assert found["how our code gets there"] == ("bad", "neither Python nor curl: no such file")
+def test_no_python():
+    found = told_way(python=None, problem="no such file")
+    assert "how our code gets there" not in found
     assert found["Python"] == ("bad", "none that runs: no such file")
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Windows hosts answer, judged again, and what was seen last."""
+"""What Windows hosts answer, and judged again what they show right before an approval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helpers.windows_double.actions import BehindAnAction
 from helpers.windows_double.machine import Machine
 from helpers.windows_double.recorded import CASES, FOLDER, differences
 
-# What the look right before an approval shows is judged, if it is a document, and is good for some seconds only.
+# An approval is a look, and a call that compares and sends. What a look shows is good for some seconds only.
 
 DOCUMENT = json.dumps({"DocumentIncarnation": 1, "Events": []})
 READ = ["boot", "send"]
@@ -69,54 +69,59 @@ class Host(BehindAnAction):
         request = {"endpoints": [url], "api_version": "2020-07-01", "with_instance": False, "timeout": 30, **more}
         return self.run(_exchange, request)
 
-    def read_and_approve(self, url):
-        self.ask(url)
+    def approve(self, url):
         return self.ask(url, approval={"body": "{}", "expected": DOCUMENT})
 
 
 @pytest.fixture
-def host(tmp_path, monkeypatch):
-    return Host(tmp_path, monkeypatch)
+def host(tmp_path):
+    return Host(tmp_path)
 
 
 def blanks(number):
     return 200, DOCUMENT + " " * number
 
 
-def test_other_bytes_of_the_same_are_sent_in_a_second_call(host, endpoint):
-    endpoint.service = Service(blanks(1), blanks(2))
-    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
-    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND, SEND], 1)
+def test_the_host_compares_and_sends_in_one_call(host, endpoint):
+    endpoint.service = Service(blanks(1), blanks(1))
+    assert host.approve(endpoint.url)["answers"]["sent"]
+    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND], 1)
+
+
+@pytest.mark.parametrize("answer", [(200, DOCUMENT + "  "), (503, ""), (200, "")])
+def test_after_other_bytes_a_document_that_is_judged_anew_is_enough(host, endpoint, answer):
+    endpoint.service = Service(blanks(1), answer, blanks(3))
+    assert host.approve(endpoint.url)["answers"]["sent"]
+    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND, READ, SEND], 1)
 
 
 def test_another_document_is_judged_and_nothing_sent(host, endpoint):
-    other = DOCUMENT.replace("1", "2")
-    endpoint.service = Service(blanks(1), (200, other))
-    answers = host.read_and_approve(endpoint.url)["answers"]
-    assert (answers["sent"], answers["events"]["body"]) == (False, other)
-    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND], 0)
+    other = 200, DOCUMENT.replace("1", "2")
+    endpoint.service = Service(blanks(1), other, other)
+    answers = host.approve(endpoint.url)["answers"]
+    assert (answers["sent"], answers["events"]["body"]) == (False, other[1])
+    assert (host.calls, endpoint.service.approvals) == ([READ, COMPARE_AND_SEND, READ], 0)
 
 
 def test_what_was_seen_too_long_ago_is_looked_at_anew(host, endpoint):
     """The call that is to send comes late: the host does nothing."""
-    host.meanwhile[2] = lambda: host.machine.is_up_for(host.machine.uptime() + 30)
+    host.meanwhile[3] = lambda: host.machine.is_up_for(host.machine.uptime() + 30)
     endpoint.service = Service(*map(blanks, range(4)))
-    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
-    assert host.calls == [READ, COMPARE_AND_SEND, SEND, READ, COMPARE_AND_SEND, SEND]
+    assert host.approve(endpoint.url)["answers"]["sent"]
+    assert host.calls == [READ, COMPARE_AND_SEND, READ, SEND, READ, SEND]
     assert endpoint.service.approvals == 1
 
 
-@pytest.mark.parametrize("answer", [(503, ""), (200, "")])
-def test_what_is_no_document_is_not_judged(host, endpoint, answer):
-    endpoint.service = Service(blanks(1), answer, blanks(1), blanks(1))
-    assert host.read_and_approve(endpoint.url)["answers"]["sent"]
-    assert endpoint.service.approvals == 1
-    assert host.calls[:2] == [READ, COMPARE_AND_SEND]
+def test_a_boot_in_between_is_no_reason_to_compare_less(host, endpoint):
+    host.meanwhile[1] = host.machine.reboot
+    endpoint.service = Service(*[blanks(1)] * 3)
+    assert host.approve(endpoint.url)["answers"]["sent"]
+    assert host.calls == [READ, COMPARE_AND_SEND] * 2
 
 
 def test_something_else_that_answers_is_a_failure(host, endpoint):
-    endpoint.service = Service(blanks(1), (200, "<html>"))
-    answer = host.read_and_approve(endpoint.url)
+    endpoint.service = Service(blanks(1), (200, "<html>"), (200, "<html>"))
+    answer = host.approve(endpoint.url)
     assert (answer["failed"], answer["kind"]) == (True, "html")
     assert endpoint.service.approvals == 0
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import ON_WINDOWS
 from helpers import ROOT
 from helpers.windows_double import powershell_process
 from helpers.windows_double.machine import Machine
@@ -155,9 +154,3 @@ def test_scripts_take_what_they_are_given(path):
     given = [case[2]["parameters"] for case in CASES if f"windows/{path.name}" in str(case[2].get("script"))]
     assert given
     assert all(set(one) == takes for one in given)
-
-
-def test_every_kind_has_both_halves():
-    for folder in set(ON_WINDOWS.values()):
-        assert (TASKS / folder / "drain.yml").is_file()
-        assert (TASKS / folder / "restore.yml").is_file()

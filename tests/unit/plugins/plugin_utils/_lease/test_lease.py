@@ -67,8 +67,6 @@ def test_a_group_has_a_file_of_its_own_beside_that_of_all_others():
     assert group_path(PATH, "") == PATH
     assert re.fullmatch(r"/var/lib/azure-maintenance/run\.set-web-[0-9a-f]{12}\.lock", group_path(PATH, "set-web"))
     assert re.fullmatch(r"/x/lease\.a-[0-9a-f]{12}", group_path("/x/lease", "a"))
-    # The word of a fan-out lies there, too.
-    assert group_path(PATH, "fan-out") != "/var/lib/azure-maintenance/fan-out.lock"
 
 
 @pytest.mark.parametrize(

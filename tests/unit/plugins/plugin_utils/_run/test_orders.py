@@ -387,7 +387,7 @@ def test_whether_a_batch_may_begin(batch, outcomes, go_on, part):
     groups = {**dict.fromkeys("abcdefgx", "set"), "z": "another"}
     variables = {host: {"maintenance_delivery_group": group} for host, group in groups.items()}
     run = a_run(groups, plan=PLAN, outcomes=outcomes, kept=kept_of(groups, variables, 0.0))
-    stop = _run.check(run, batch, RunSettings(continue_after_failure=go_on), {}, 0.0)["stop"]
+    stop = _run.check(run, batch, RunSettings(continue_after_failure=go_on), 0.0)["stop"]
     assert (stop == "") if part == "" else (part in stop)
 
 
@@ -453,12 +453,12 @@ def test_a_plan_is_run_unless_its_group_has_failed_or_only_the_plan_is_wanted(pl
     variables = {host: {"maintenance_delivery_group": f"set-{host}"} for host in "abc"}
     outcomes = {host: {"state": "failed", "wave": 1, "number_of_pass": 1} for host in failed}
     run = a_run("abc", plan=plan, kept=kept_of("abc", variables, 0.0), outcomes=outcomes)
-    shared = _run.for_the_plays(run, RunSettings(plan_only=plan_only))
+    shared = _run.for_the_plays(run, RunSettings(plan_only=plan_only), 0.0)
     assert (shared["waves"], shared["leftovers"]) == (waves, leftovers)
 
 
 def test_only_what_was_read_in_this_run_is_taken_for_known():
-    assert not _run.for_the_plays(a_run(), RunSettings())["has_read"]
+    assert not _run.for_the_actions(a_run())["has_read"]
 
 
 def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
@@ -473,9 +473,10 @@ def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
     monkeypatch.setattr(_view, "make_plan", lambda *_given, **_options: dict(made))
     monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
     run = a_run()
-    assert _run.for_the_plays(run, RunSettings())["to_read"]
-    shared = _run.for_the_plays(_run.plan(run, {"a": {}}, RunSettings(), INVENTORY, 0.0), RunSettings())
-    assert (shared["to_read"], shared["has_read"]) == (False, True)
+    assert _run.for_the_plays(run, RunSettings(), 0.0)["reads"]
+    after = _run.plan(run, {"a": {}}, RunSettings(), INVENTORY, 0.0)
+    assert _run.for_the_plays(after, RunSettings(), 0.0)["reads"] == []
+    assert _run.for_the_actions(after)["has_read"]
 
 
 def test_a_journal_that_can_not_be_read_is_no_success():

@@ -234,13 +234,13 @@ def test_who_sends_nothing_needs_no_lease_to_go_on():
 
 def test_what_is_told_at_the_beginning_of_a_wave():
     run, _known, _found = decided([reboot(0), reboot(1)], ["web-0"], answers())
-    check = _run_run.check(run, ["web-0"], run_settings(), {}, NOW + 20)
+    check = _run_run.check(run, ["web-0"], run_settings(), NOW + 20)
     assert (check["stop"], check["wave"]["number"], check["hosts"], check["reads"]) == ("", 1, ["web-0"], ["web-0"])
     assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
         (host, [], []) for host in HOSTS
     ]
-    stopped = _run_run.check({**run, "first_wave": None}, ["web-2"], run_settings(), {}, NOW)
-    assert (stopped["wave"], stopped["calls"], stopped["begun"]) == (None, [], False)
+    stopped = _run_run.check(run, ["web-2"], run_settings(), NOW)
+    assert (stopped["wave"], stopped["calls"], stopped["reads"]) == (None, [], [])
     assert "The batch web-2 is no wave of the plan" in stopped["stop"]
 
 
@@ -377,10 +377,6 @@ def mark(*hosts):
     return {"event": "E0", "hosts": list(hosts), "at": NOW, "takes_down": True, "vanishing": False}
 
 
-def first_wave(*hosts):
-    return {"at": NOW, "hosts": list(hosts), "notes": [{**note(host), "run": "r"} for host in hosts], "calls": []}
-
-
 def test_nobody_is_told_to_forget_what_nobody_was_told():
     assert forgotten({"web-0": returned("drained")}, known(**RESTORED)) == []
 
@@ -391,9 +387,8 @@ def test_nobody_is_told_to_forget_what_nobody_was_told():
         ({"drains": True}, {}),
         ({"marks": [mark("web-0")]}, {}),
         ({}, {"notes": [{**note("web-0"), "run": "r"}]}),
-        ({}, {"first_wave": first_wave("web-0", "web-1")}),
         ({"drains": True}, {"notes": [{**note("web-0"), "run": "r"}]}),
-        ({"drains": True, "marks": [mark("web-0")]}, {"first_wave": first_wave("web-0")}),
+        ({"drains": True, "marks": [mark("web-0")]}, {}),
     ],
 )
 def test_what_the_lock_hosts_know_of_a_host_they_forget_when_it_is_back(changes, more):
@@ -423,14 +418,6 @@ def test_a_neighbour_that_was_approved_along_is_forgotten_too():
     }
     variables = {name: one for host in HOSTS for name, one in known(host, **RESTORED).items()}
     assert forgotten(orders, variables) == ["web-0", "web-1"]
-
-
-def test_what_was_told_with_the_plan_and_then_not_drained_is_forgotten():
-    orders = {"web-0": left_as_it_is(), "web-1": drained_order(drains=True, stays=True), "web-2": left_as_it_is()}
-    variables = {name: one for host in HOSTS for name, one in known(host, drain_result={}).items()}
-    assert forgotten(orders, variables, first_wave=first_wave("web-0", "web-1")) == ["web-0"]
-    after, _calls, _of_others = recorded(orders, variables, first_wave=first_wave("web-0"))
-    assert after["first_wave"] is None
 
 
 @pytest.mark.parametrize(
@@ -597,11 +584,11 @@ def test_every_lock_host_is_asked_once_and_nobody_has_an_empty_list(hosts, numbe
 @pytest.mark.parametrize("hosts", [1, 3, 12])
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 40])
 def test_every_host_outside_of_a_batch_is_read_once(hosts, number):
-    (task, _decision) = yaml.safe_load((RUN / "tasks" / "read_others.yml").read_text(encoding="utf-8"))
+    (_read, task, _decision) = yaml.safe_load((RUN / "tasks" / "read_again.yml").read_text(encoding="utf-8"))
     names = [f"web-{index}" for index in range(hosts)]
-    known = {"__decided": {"others": [f"other-{index}" for index in range(number)]}, "ansible_play_batch": names}
+    known = {"__next": {"others": [f"other-{index}" for index in range(number)]}, "ansible_play_batch": names}
     read = [resolved(task["loop"], {**known, "inventory_hostname": name}) for name in names]
-    assert sorted(other for others in read for other in others) == sorted(known["__decided"]["others"])
+    assert sorted(other for others in read for other in others) == sorted(known["__next"]["others"])
 
 
 def resolved(text, variables):
@@ -668,70 +655,7 @@ def test_a_mark_says_whether_the_vm_goes_down(kind, action, takes_down):
     }
 
 
-# What the lock hosts are told with the plan, and when it still holds as the wave begins.
-
-
-@pytest.mark.parametrize(("lock_hosts", "is_asked"), [(1, True), (6, True), (7, False)])
-def test_six_lock_hosts_are_asked_with_the_plan_and_more_are_not(lock_hosts, is_asked):
-    hosts = [f"web-{number}" for number in range(7)]
-    state = _run_run.begin("r", NOW, hosts, dict.fromkeys(hosts, "set"), None)
-    state = {**state, "lock_hosts": {"set": hosts[:lock_hosts]}}
-    known = {host: reading(host, [reboot(0)]) for host in hosts}
-    first = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"]
-    assert (first is not None) is is_asked
-    assert first is None or len(first["calls"]) == lock_hosts
-
-
-def test_who_is_taken_away_or_not_drained_is_not_told():
-    domain = {"update_domain": "0"}
-    events = [{**reboot(0), "type": "Preempt"}, reboot(1), {**reboot(2), "type": "Freeze", "duration_seconds": 5}]
-    state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    known = {host: reading(host, events) for host in HOSTS}
-    for host in HOSTS:
-        known[host]["maintenance_status"]["this_host"].update(domain)
-    state = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)
-    assert state["plan"]["waves"][0]["hosts"] == list(HOSTS)
-    first = state["first_wave"]
-    assert [(one["host"], one["events"], one["type"], one["at"]) for one in first["notes"]] == [
-        ("web-1", ["E1"], "Reboot", NOW)
-    ]
-    assert (first["at"], first["hosts"]) == (NOW, list(HOSTS))
-
-
-def test_where_nobody_is_drained_nobody_is_told():
-    assert a_run(events=[{**reboot(0), "type": "Freeze", "duration_seconds": 5}])["first_wave"] is None
-
-
-def test_of_a_wave_in_slices_the_first_slice_is_told():
-    event = {**reboot(1), "not_before": "2026-11-16T00:30:00Z"}
-    known = {host: reading(host, [reboot(0), event]) for host in HOSTS}
-    for host in HOSTS:
-        known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
-    state = {**_run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None), "slice": 1}
-    first = _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"]
-    assert [one["host"] for one in first["notes"]] == ["web-0"]
-    assert first["hosts"] == ["web-0", "web-1"]
-
-
-@pytest.mark.parametrize(
-    ("batch", "age", "is_begun"),
-    [
-        (["web-0"], 0, True),
-        (["web-0"], 19.9, True),
-        (["web-0"], 20, False),
-        (["web-0"], 30, False),
-        (["web-0"], -0.1, False),
-        (["web-1"], 0, False),
-        (["web-0", "web-1"], 0, False),
-        ([], 0, False),
-    ],
-)
-def test_the_lease_of_a_wave_was_taken_with_the_plan_if_that_was_a_moment_ago(batch, age, is_begun):
-    run = a_run(events=[reboot(0)])
-    assert _leases.is_begun(run, batch, run_settings(), NOW + age) is is_begun
-    assert not _leases.is_begun({**run, "first_wave": None}, batch, run_settings(), NOW + age)
-    early = {**run, "first_wave": {**run["first_wave"], "at": 10.0}}
-    assert _leases.is_begun(early, batch, run_settings(), 10.0 + age) is is_begun
+# Whether the readings of the plan will do.
 
 
 @pytest.mark.parametrize(
@@ -739,19 +663,13 @@ def test_the_lease_of_a_wave_was_taken_with_the_plan_if_that_was_a_moment_ago(ba
 )
 def test_what_was_read_a_moment_ago_is_fresh_whatever_the_clock_says(age, is_fresh):
     run = a_run(events=[reboot(0)])
-    wave = run["plan"]["waves"][0]
     for seen_at in (NOW, 10.0):
-        state = {**run, "kept": {host: {**known, "seen_at": seen_at} for host, known in run["kept"].items()}}
-        grouping = grouping_of(state["kept"])
-        first = _leases.asked_for_early(state, wave, grouping, run_settings(), seen_at + age)
-        assert (first is not None) is is_fresh
-
-
-def test_of_an_unread_host_nothing_is_fresh():
-    run = a_run(events=[reboot(0)])
-    wave = run["plan"]["waves"][0]
-    state = {**run, "kept": {host: {**known, "shows": None} for host, known in run["kept"].items()}}
-    assert _leases.asked_for_early(state, wave, grouping_of(run["kept"]), run_settings(), NOW) is None
+        kept = {host: {**known, "seen_at": seen_at} for host, known in run["kept"].items()}
+        assert _leases.are_fresh({**run, "kept": kept}, HOSTS, run_settings(), seen_at + age) is is_fresh
+        kept["web-2"] = {**kept["web-2"], "shows": None}
+        assert not _leases.are_fresh({**run, "kept": kept}, HOSTS, run_settings(), seen_at + age)
+        wave = _run_run.check({**run, "kept": kept}, ["web-0"], run_settings(), seen_at + age)
+        assert wave["reads"] == ([] if is_fresh else ["web-0"])
 
 
 @pytest.mark.parametrize(
@@ -766,20 +684,6 @@ def test_of_an_unread_host_nothing_is_fresh():
     ],
 )
 def test_what_somebody_may_have_changed_since_has_to_be_read(told, is_read):
-    assert _leases.has_to_be_read(a_run(events=[reboot(0)]), told, NOW) is is_read
-
-
-@pytest.mark.parametrize(
-    ("told", "wanted", "is_known"),
-    [
-        ({"a": ["E0", "E1"]}, {"a": ["E0"]}, True),
-        ({"a": ["E0"]}, {"a": ["E0"]}, True),
-        ({"a": ["E0"]}, {"a": ["E0", "E1"]}, False),
-        ({"a": ["E0"]}, {"b": ["E0"]}, False),
-        ({"a": ["E0"]}, {"a": ["E0"], "b": ["E0"]}, False),
-        ({"a": ["E0"]}, {}, True),
-    ],
-)
-def test_whether_the_lock_hosts_know_of_a_drain(told, wanted, is_known):
-    first, now = ([{"host": host, "events": events} for host, events in one.items()] for one in (told, wanted))
-    assert _leases.were_told(now, {"notes": first}) is is_known
+    run = a_run(events=[reboot(0)])
+    assert _round.read_first(run, ["web-0"], run_settings(), told, NOW) == ([] if is_read else None)
+    assert _round.read_first(run, ["web-0"], run_settings(), told, NOW + 20) == []

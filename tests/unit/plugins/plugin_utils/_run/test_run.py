@@ -20,7 +20,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run import 
     remembered_only,
     with_records,
 )
-from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import packed, unpacked
+from ansible_collections.maintenance.azure.plugins.plugin_utils._run.run_state import as_read, as_written
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
     Cluster,
     RecordsPlace,
@@ -33,7 +33,6 @@ from helpers.run_stages import (
     NOW,
     a_run,
     answers,
-    begun,
     decided,
     drained,
     note,
@@ -221,32 +220,6 @@ def test_no_host_joins_a_declared_group_by_its_own_word():
     assert {call["group"] for call in found["calls"]} == {"set"}
 
 
-def test_the_lock_hosts_are_told_with_the_plan_who_is_drained_first():
-    run, check = begun([reboot(0), reboot(1)], answers())
-    first = run["first_wave"]
-    assert [(one["host"], one["events"], one["run"]) for one in first["notes"]] == [("web-0", ["E0"], "r")]
-    assert [(call["lock_host"], call["notes"]) for call in first["calls"]] == [(host, first["notes"]) for host in HOSTS]
-    assert (check["begun"], check["reads"], check["hosts"]) == (True, [], ["web-0"])
-
-
-@pytest.mark.parametrize(
-    "told",
-    [answers(notes=[note("web-1")]), answers(notes=[note("web-0")]), answers(held=False), answers(lock_hosts=1), {}],
-    ids=["another run drains another host", "or this one", "it has the lease", "no majority", "nobody answered"],
-)
-def test_where_somebody_may_have_come_between_all_is_read_again(told):
-    _run, check = begun([reboot(0)], told)
-    assert (check["begun"], check["reads"]) == (True, ["web-0"])
-
-
-def test_nobody_is_asked_early_for_a_plan_or_while_a_host_is_to_be_returned_first():
-    state = _run_run.begin("r", NOW, HOSTS, dict.fromkeys(HOSTS, "set"), None)
-    known = {host: reading(host, [reboot(0)]) for host in HOSTS}
-    assert _run_run.plan(state, known, run_settings(plan_only=True), INVENTORY, NOW)["first_wave"] is None
-    known["web-2"] = reading("web-2", [reboot(0)], drained("E9"))
-    assert _run_run.plan(state, known, run_settings(), INVENTORY, NOW)["first_wave"] is None
-
-
 def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_nothing():
     run, _known, found = decided([reboot(0)], ["web-0"], {})
     assert (found["round"]["drain"], list(found["round"]["held"])) == ([], ["E0"])
@@ -257,36 +230,6 @@ def test_lock_hosts_that_were_asked_and_of_whom_nothing_was_heard_have_granted_n
     assert orders["web-0"]["approve_drained"] == ["E0"]
     orders, held = _round.confirm_approval(run, orders, {}, calls, NOW)
     assert (orders["web-0"]["approve_drained"], list(held)) == ([], ["E0"])
-
-
-def test_what_the_lock_hosts_know_already_they_are_not_told_again():
-    run, check = begun([reboot(0), reboot(1)], answers())
-    known = {host: reading(host, [reboot(0), reboot(1)]) for host in check["hosts"]}
-    own = answers(notes=run["first_wave"]["notes"])
-    found = _round.decide(run, known, run_settings(), INVENTORY, own, NOW, True)
-    assert (found["round"]["drain"], found["calls"]) == (["web-0"], [])
-    assert _round.confirm_drain(run, found, {}, NOW)["round"]["drain"] == ["web-0"]
-    again = _round.decide(run, known, run_settings(), INVENTORY, own, NOW)
-    assert [call["lock_host"] for call in again["calls"]] == list(HOSTS)
-
-
-def test_what_was_told_early_and_then_not_drained_is_taken_back():
-    run, check = begun([reboot(0)], answers())
-    known = {host: reading(host, [reboot(0)]) for host in check["hosts"]}
-    decision = _round.decide(run, known, run_settings(), INVENTORY, answers(held=False), NOW, True)
-    orders, _held, _calls = _round.order(run, decision["round"], known, run_settings(), INVENTORY, NOW)
-    after, calls, of_others = _round.record(run, orders, decision["round"], known, 1, NOW)
-    assert [call["forget"] for call in calls] == [["web-0"]] * 3
-    assert (of_others, after["first_wave"]) == (False, None)
-
-
-def test_a_wave_that_does_not_begin_gives_its_early_lease_back():
-    run, _check = begun([reboot(0)], answers())
-    check = _run_run.check(run, ["web-1"], run_settings(), answers(), NOW)
-    assert check["stop"]
-    assert [(call["lock_host"], call["notes"], call["forget"]) for call in check["calls"]] == [
-        (host, [], ["web-0"]) for host in HOSTS
-    ]
 
 
 def test_hosts_that_act_by_themselves_are_read_again_before_a_wave_if_that_was_too_long_ago():
@@ -316,7 +259,7 @@ def test_one_that_has_drained_itself_since_counts_as_out(journal, drain):
     said_now = {"web-1": with_reflexes(reading("web-1", events, journal))}
     found = _round.decide(state, known, run_settings(), INVENTORY, answers(), NOW, read_again=said_now)
     assert found["round"]["drain"] == drain
-    assert state["kept"]["web-1"]["seen_at"] == NOW
+    assert found["others"] == []
 
 
 def test_the_plan_says_which_hosts_can_not_be_told_that_a_run_is_there():
@@ -426,7 +369,7 @@ def test_a_new_run_has_no_limit_of_hosts_in_one_go():
         known[host]["maintenance_status"]["this_host"]["update_domain"] = "0"
     state = planned(known)
     (wave,) = state["plan"]["waves"]
-    assert _run_run.check(state, wave["hosts"], run_settings(), {}, NOW)["hosts"] == ["web-0", "web-1"]
+    assert _run_run.check(state, wave["hosts"], run_settings(), NOW)["hosts"] == ["web-0", "web-1"]
 
 
 def wave(*hosts, deadline=None):
@@ -453,6 +396,21 @@ def test_of_the_hosts_that_are_out_later_jobs_hear_of_two_thousand():
     left = [f"web-{number}" for number in range(2001)]
     told = _run_run.in_numbers({"waves": [], "restore_first": left, "unknown": []})
     assert (told["restore_first"], told["drained"]) == (2001, left[:2000])
+
+
+@pytest.mark.parametrize(
+    ("seen_at", "reads"),
+    [({}, ["web-2"]), ({"web-0": 20}, ["web-0", "web-2"]), ({"web-0": 19.9, "web-1": 21}, ["web-1", "web-2"])],
+)
+def test_who_was_read_as_it_returned_is_not_read_again_for_the_next_plan(seen_at, reads):
+    run = a_run(events=[reboot(0)])
+    for host, age in seen_at.items():
+        run["kept"][host]["seen_at"] = NOW - age
+    run["kept"]["web-2"]["shows"] = None
+    assert _run_run.for_the_plays(run, run_settings(), NOW)["reads"] == reads
+    # A play without hosts would make no plan.
+    run["outcomes"] = {"web-2": {"state": "vanished", "wave": 1, "number_of_pass": 1}}
+    assert _run_run.for_the_plays(run, run_settings(), NOW)["reads"] == (reads[:-1] or ["web-0"])
 
 
 def test_only_what_azure_has_taken_away_counts_as_taken_away():
@@ -485,8 +443,9 @@ def left_behind(**outcome):
 )
 def test_what_was_taken_care_of_since_the_plan_is_no_leftover(outcome, leftovers):
     assert _run_run.leftovers(left_behind(**outcome)) == leftovers
-    shared = _run_run.for_the_plays(left_behind(**outcome), run_settings())
-    assert (shared["leftovers"], shared["run_id"], shared["taken_away"]) == (leftovers, "r", [])
+    assert _run_run.for_the_plays(left_behind(**outcome), run_settings(), NOW)["leftovers"] == leftovers
+    shared = _run_run.for_the_actions(left_behind(**outcome))
+    assert (shared["run_id"], shared["taken_away"]) == ("r", [])
 
 
 @pytest.mark.parametrize(
@@ -581,8 +540,8 @@ def single(host, *events, journal=None, declared=False):
 def planned_run(known, state=None, inventory=HOSTS, **more):
     group = "set" if any("maintenance_delivery_group" in one for one in known.values()) else ""
     begun = state or _run_run.begin("r", NOW, list(known), dict.fromkeys(inventory, group), None)
-    # As it travels from task to task.
-    return unpacked(packed(_run_run.plan({**begun, **more}, known, run_settings(), INVENTORY, NOW)))
+    # As it goes from task to task.
+    return as_read(as_written(_run_run.plan({**begun, **more}, known, run_settings(), INVENTORY, NOW)))
 
 
 def decided_round(state, known, told=None, now=NOW + 5):
@@ -641,8 +600,7 @@ def test_a_host_that_was_seen_drained_and_can_not_be_reached_any_more_is_out():
     assert state["outcomes"]["web-0"]["state"] == "lost"
     assert list(_groups.failures(state, run_settings(), _view.grouping_of(state["kept"]))) == ["the group of web-0"]
     assert (
-        "Not begun, as an earlier wave went wrong"
-        in _run_run.check(state, ["web-1"], run_settings(), {}, NOW + 8)["stop"]
+        "Not begun, as an earlier wave went wrong" in _run_run.check(state, ["web-1"], run_settings(), NOW + 8)["stop"]
     )
     # Also in a later pass, and where nothing of it was lost by this run.
     state = planned_run({**known, "web-0": AWAY}, planned_run(known))

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import begun, recorded
+from ansible_collections.maintenance.azure.plugins.module_utils._steps.kind import KINDS, Kind
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds import (
+    ONE_OF,
     SPECS,
     Step,
     fixed_waits,
@@ -21,6 +23,7 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.kinds imp
     place_of,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate import (
+    HALVES,
     OURS,
     BadSteps,
     Folders,
@@ -28,9 +31,9 @@ from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.validate 
     checked_steps,
 )
 from ansible_collections.maintenance.azure.plugins.plugin_utils._steps.work import (
+    TodaysList,
     end_of_time,
     nearest_deadline,
-    no_longer_meant,
     work_to_drain,
     work_to_restore,
 )
@@ -42,6 +45,30 @@ HAPROXY = {"backend": "web", "server": "web-1"}
 
 def only(item, own=None, events=()):
     return checked_steps([item], own or {}, events)[0]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_kind_says_all_that_there_is_to_it(name):
+    kind = KINDS[name]
+    # Alone in its file, which has its name.
+    assert [one for one in KINDS.values() if one.__module__ == kind.__module__] == [kind]
+    assert kind.__module__.rpartition("_steps.kind_")[2] == name.rpartition(".")[2]
+    group, _dot, variant = name.partition(".")
+    assert group in SPECS
+    assert not variant or variant in ONE_OF[group]
+    named = [*kind.some_of, *kind.acts_on, *kind.known_by, *(kind.undone_by or ()), *kind.commands]
+    assert set(named + ["host"] * kind.has_host) <= set(kind.options)
+    # By what a step is known again: by what it acts on, or by what it is given to run. Only a log is known by its kind.
+    assert bool(kind.acts_on) != bool(kind.known_by) or name == "log"
+    halves = [getattr(kind, half).__func__ is not getattr(Kind, half).__func__ for half in ("drain", "restore")]
+    if kind.by_tasks:
+        assert halves == [False, False]
+        folders = [OURS / name]
+    else:
+        assert halves == [True, kind.undone_by != ()]
+        folders = []
+    folders += [OURS / "windows" / kind.on_windows] if kind.on_windows else []
+    assert [folder for folder in folders for half in HALVES if not (folder / half).is_file()] == []
 
 
 @pytest.mark.parametrize("machine", [None, "other"])
@@ -202,7 +229,7 @@ def test_own_folders(tmp_path):
 
 
 def placed(kind, _arguments):
-    return {"file": f"{kind}.yml", "host": None, "by_tasks": kind == "tasks", "own_kind": False}
+    return {"file": f"{kind}.yml", "host": None, "by_tasks": kind == "tasks", "own_kind": kind == "ring"}
 
 
 def known_as(kind, arguments):
@@ -213,17 +240,24 @@ def known(steps):
     return list(zip(steps, numbered(known_as(step.kind, step.arguments) for step in steps), strict=True))
 
 
+def from_journal(record):
+    """What was done on the host itself may be undone from the journal."""
+    elsewhere = place_of(record["kind"], record["arguments"], "web-0")
+    return None if elsewhere or record["kind"] in ("tasks", "ring") else Step(record["kind"], record["arguments"])
+
+
+def todays(*steps):
+    return TodaysList(lambda _event: known(steps), known_as, from_journal, placed, placed)
+
+
 def drain_work(steps, journal):
-    return work_to_drain(known(steps), journal, known_as, placed)
+    work, left_over = work_to_drain(known(steps), journal, todays(*steps))
+    assert left_over == []
+    return work
 
 
 def restore_work(journal, steps, health=False):
-    """With these steps of the user's; what was done on the host itself may be undone from the journal."""
-
-    def from_journal(record):
-        return None if record["kind"] in ("tasks", "ring") else Step(record["kind"], record["arguments"])
-
-    return work_to_restore(journal, lambda _event: known(steps), known_as, from_journal, health, placed)
+    return work_to_restore(journal, todays(*steps), health)
 
 
 def journal_with(*records, state="draining"):
@@ -250,10 +284,14 @@ def test_a_new_drain_does_all():
     ]
 
 
-def test_what_is_done_is_left_out_and_what_was_removed_is_kept():
+def test_what_is_done_is_left_out_and_what_left_nothing_is_forgotten():
     journal = journal_with(record(1, LOG), record(2, COMMAND, "failed"))
     work = drain_work([TASKS, COMMAND], journal)
-    assert [(item["kind"], item["number"]) for item in work] == [("tasks", 3), ("command", 2)]
+    assert [(item["kind"], item.get("number"), item["finished"]) for item in work] == [
+        ("journal", None, [1]),
+        ("tasks", 1, []),
+        ("command", 2, [1]),
+    ]
 
 
 def test_two_equal_steps_are_two():
@@ -321,7 +359,7 @@ def test_a_step_is_known_again_by_what_it_acts_on():
 )
 def test_a_action_on_another_machine_is_never_undone_from_the_journal(now):
     journal = journal_with(record(1, balancer()))
-    work, left_over = work_to_restore(journal, lambda _event: known(now), known_as, lambda _record: None, False, placed)
+    work, left_over = restore_work(journal, now)
     assert [step["number"] for step in left_over] == [1]
     assert in_short(left_over[0]["acts_on"]) == "load_balancer.haproxy web web-0 on lb1"
     assert [(item["kind"], item["final"]) for item in work] == [("journal", "left")]
@@ -337,8 +375,10 @@ def test_steps_are_resolved_for_the_event_that_the_journal_kept():
         asked.append(event["id"])
         return known([COMMAND, TASKS])
 
-    work, _left_over = work_to_restore(journal, steps_for, known_as, lambda _record: None, False, placed)
-    assert asked == ["A", "B"]
+    work, _left_over = work_to_restore(
+        journal, TodaysList(steps_for, known_as, lambda _record: None, placed, placed), False
+    )
+    assert asked == ["B", "A"]
     assert [item.get("event") for item in work] == [{"id": "A"}, {"id": "B"}]
 
 
@@ -376,16 +416,23 @@ STEPS = st.lists(st.sampled_from([LOG, COMMAND, TASKS, Step("services", {"names"
 def test_a_restore_undoes_each_step_once_whatever_was_interrupted(first, second, stop):
     """Drain some, be stopped, drain another list, restore with that: every step of the journal is undone exactly once.
 
-    What only the first list had is undone from the journal where it was done on the host itself, and else told.
+    What only the first list had is undone first where it was done on the host itself, and else told.
     """
     journal = journal_with()
     for steps, count in ((first, stop), (second, None)):
-        for item in drain_work(steps, journal)[:count]:
-            records = [{"number": number, "status": "done"} for number in item["finished"]]
+        journal = {**begun(journal, [], "r", "b", "t"), "state": "draining"}
+        work, stuck = work_to_drain(known(steps), journal, todays(*steps))
+        for item in [] if stuck else work[:count]:
+            status = "undone" if item.get("direction") == "restore" else "done"
+            records = [{"number": number, "status": status} for number in item["finished"]]
             if "number" in item:
-                records.append({**item, "status": "started" if item["by_tasks"] else "done"})
+                records.append({**item, "before": {}, "status": "started"})
+                records += [] if item["by_tasks"] and status == "done" else [{**item, "status": status}]
             recorded(journal, records, "t")
-    assert all(step["status"] == "done" for step in journal["steps"] if step["kind"] != "tasks")
+    journal = begun(journal, [], "r", "b", "t")
+    if not stuck:
+        done = [Step(step["kind"], step["arguments"]) for step in journal["steps"] if step["kind"] != "tasks"]
+        assert [step for step in done if step != LOG] == [step for step in second if step not in (LOG, TASKS)]
     undone = []
     work, left_over = restore_work(journal, second)
     for item in work:
@@ -413,119 +460,101 @@ def test_the_guide_names_every_kind_and_argument():
         assert names - words == set(), kind
 
 
-REBOOT = {"id": "A1", "type": "Reboot"}
-PLACED = Folders({}, OURS, "web").placed_to_restore
-
-
 def command(word, back=None):
     return Step("command", {"drain": [word], "restore": [back or f"no {word}"]})
-
-
-def haproxy(**more):
-    return Step("load_balancer", {"haproxy": {"backend": "b", "server": "s", "timeout": 60, **more}})
 
 
 A, B, C = command("a"), command("b"), command("c")
 SAY = Step("log", {"message": "so far"})
 ONCE = Step("command", {"drain": ["once"]})
-THERE = haproxy(host="lb1")
+THERE = balancer()
+RING = Step("ring", {"path": "/a"})
+FILE = Step("load_balancer", {"probe_file": {"path": "/x"}})
 
 
 def journal_of(*steps, **more):
-    records = [
-        {
-            "number": number,
-            "kind": step.kind,
-            "arguments": step.arguments,
-            "status": "done",
-            "event": "A1",
-            "before": {},
-        }
-        for number, step in enumerate(steps, start=1)
-    ]
-    return {"steps": records, "events": [REBOOT], "state": "drained", "steps_digest": "0" * 64, **more}
-
-
-def known_again_as(kind, arguments):
-    return identity_of(kind, arguments, "web", False)
-
-
-def undone(journal, *today):
-    return [record["number"] for record in no_longer_meant(journal, lambda _event: known(today), PLACED)]
+    records = [{**record(number, step), "before": {"n": number}} for number, step in enumerate(steps, start=1)]
+    return {"steps": records, "events": [], "state": "drained", **more}
 
 
 @pytest.mark.parametrize(
-    ("done", "today", "numbers"),
+    ("done", "today", "undone"),
     [
         pytest.param([A, B, C], [A, B, C], [], id="the same"),
         pytest.param([A, B], [A, B, C], [], id="not yet done"),
-        pytest.param([A, B, C], [A, C], [2, 3], id="one removed"),
-        pytest.param([A, B, C], [A, B], [3], id="the last removed"),
-        pytest.param([A, B], [], [1, 2], id="all removed"),
-        pytest.param([A, B, C], [A, C, B], [2, 3], id="reordered"),
-        pytest.param([A, B], [C, A, B], [1, 2], id="one before them"),
-        pytest.param([A, C], [A, B, C], [2], id="one between them"),
-        pytest.param([A, command("b")], [A, command("b", "another way back")], [2], id="another way back"),
-        pytest.param([haproxy(socket="/old")], [haproxy(socket="/new")], [1], id="another way there"),
-        pytest.param([haproxy(timeout=5)], [haproxy(timeout=90)], [], id="another timeout"),
+        pytest.param([A, B, C], [A, C], [(3, C), (2, B)], id="one removed"),
+        pytest.param([A, B], [], [(2, B), (1, A)], id="all removed"),
+        pytest.param([A, B, C], [A, C, B], [(3, C), (2, B)], id="reordered"),
+        pytest.param([A, B], [C, A, B], [(2, B), (1, A)], id="one before them"),
+        pytest.param([A, C], [A, B, C], [(2, C)], id="one between them"),
+        pytest.param([A, C], [A, THERE, C], [(2, C)], id="one elsewhere between them"),
+        pytest.param([A, B], [A, command("b", "another")], [], id="another way back"),
+        pytest.param([A, B], [A, C], [(2, C)], id="corrected"),
+        pytest.param([A, B], [command("x"), B], [(2, B), (1, command("x"))], id="the first one corrected"),
+        pytest.param([A, B], [B], [(2, B), (1, A)], id="in its place is one of the same list"),
+        pytest.param([A], [FILE], [(1, A)], id="in its place is another kind"),
+        pytest.param([FILE], [Step("load_balancer", {"probe_file": {"path": "/y"}})], [(1, FILE)], id="another target"),
+        pytest.param(
+            [RING, A], [Step("ring", {"path": "/b"}), A], [(2, A), (1, Step("ring", {"path": "/b"}))], id="own"
+        ),
+        pytest.param([TASKS], [Step("tasks", {"drain": "z.yml", "restore": "y.yml"})], "tasks", id="tasks"),
+        pytest.param([THERE, A], [A], [], id="nobody can undo the first"),
+        pytest.param([balancer(timeout=5)], [balancer(timeout=90)], [], id="another timeout"),
         pytest.param([SAY, A], [Step("log", {"message": "another"}), A], [], id="another message"),
         pytest.param([SAY, A, ONCE], [A], [], id="what left nothing is removed"),
-        pytest.param([A, SAY, B], [B], [1, 2, 3], id="what left nothing goes with the others"),
-        pytest.param([A, C], [A, THERE, C], [], id="past what others do"),
-        pytest.param([A, C], [TASKS, A, C], [], id="past what tasks do"),
-        pytest.param([A, THERE, C], [A, THERE, C], [], id="a run went on"),
+        pytest.param([A, SAY, B], [B], [(3, B), (1, A)], id="what left nothing goes with the others"),
     ],
 )
-def test_from_the_first_difference_on_all_is_undone(done, today, numbers):
-    assert undone(journal_of(*done), *today) == numbers
+def test_what_an_earlier_list_has_left_is_undone_first(done, today, undone):
+    """The last step first, by today's step of the same kind in the same place, and else as it was done."""
+    undone = [(1, today[0])] if undone == "tasks" else undone
+    work = drain_work(today, journal_of(*done))
+    first = [item for item in work if item.get("direction") == "restore" and item["kind"] != "journal"]
+    assert [(item["number"], Step(item["kind"], item["arguments"])) for item in first] == undone
+    assert [item["before"] for item in first] == [{"n": number} for number, _step in undone]
+    # What was undone is drained anew by today's list, in its order and with a look of its own.
+    left = [item for item in work if "direction" not in item and "number" in item]
+    kept = [one["number"] for one in journal_of(*done)["steps"] if one["number"] not in dict(undone)]
+    assert [item["before"] for item in left] == [None] * len(left)
+    assert not {item["number"] for item in left} & set(kept)
+    assert [item["number"] for item in left] == sorted(item["number"] for item in left)
 
 
-def test_only_a_list_of_the_hosts_own_is_asked_about():
-    assert undone(journal_of(A, steps_digest=None), B) == []
+def test_a_host_that_drained_itself_leaves_out_what_others_do():
+    journal = journal_of(A, C)
+    journal["steps"][1]["number"] = 3
+    assert [item["number"] for item in drain_work([A, THERE, C], journal)] == [2]
 
 
-def test_what_was_undone_already_counts_no_more():
+@pytest.mark.parametrize("status", ["started", "failed"])
+def test_what_was_begun_and_nobody_can_undo_keeps_a_host_from_being_drained(status):
+    journal = journal_of(THERE, A)
+    journal["steps"][0]["status"] = status
+    _work, left_over = work_to_drain(known([B]), journal, todays(B))
+    assert [one["number"] for one in left_over] == [1]
+
+
+def test_where_an_approval_may_have_been_sent_what_is_drained_stays_so():
+    journal = journal_of(A, B, marks=[{"event": "A1", "at": 0}])
+    assert [(item["number"], item.get("direction")) for item in drain_work([C, B], journal)] == [(3, None)]
+
+
+def test_what_is_known_to_have_changed_nothing_is_dropped():
+    journal = journal_with(record(1, A, "failed"), record(2, RING, "failed"))
+    assert [one["changed_nothing"] for one in journal["steps"]] == [True, True]
+    assert [item["kind"] for item in restore_work(journal, [B])[0]] == ["journal"]
+    assert [item.get("direction") for item in drain_work([B], journal)] == [None]
+
+
+@pytest.mark.parametrize("status", ["started", "done"])
+def test_a_return_takes_todays_step_in_the_same_place_and_else_what_the_journal_holds(status):
     journal = journal_of(A, B, C)
-    journal["steps"][1]["status"] = "undone"
-    assert undone(journal, A, C) == []
-
-
-def test_what_the_host_has_filled_in_is_what_the_template_gives():
-    done = Step("command", {"drain": ["x", "900"], "restore": ["y"]})
-    asked = []
-
-    def steps_for(event):
-        asked.append(event)
-        return known([Step("command", {"drain": ["x", 900], "restore": ["y"]})])
-
-    assert no_longer_meant(journal_of(done), steps_for, PLACED) == []
-    assert asked == [REBOOT]
-
-
-@pytest.mark.parametrize(("digest", "way"), [("0" * 64, "old"), (None, "new")])
-def test_a_return_undoes_what_the_host_did_as_it_was_done(digest, way):
-    """What a run did is undone from the user's steps, as they are."""
-    journal = journal_of(command("a", "old"), steps_digest=digest)
-    work, left_over = work_to_restore(
-        journal,
-        lambda _event: known([command("a", "new")]),
-        known_again_as,
-        lambda record: Step(record["kind"], record["arguments"]),
-        False,
-        PLACED,
-    )
+    for one in journal["steps"]:
+        one["status"] = status
+    work, left_over = restore_work(journal, [command("x"), SAY, ONCE])
     assert left_over == []
-    assert [item["arguments"]["restore"] for item in work] == [[way]]
-
-
-def test_a_action_elsewhere_is_undone_from_the_users_steps_also_in_a_journal_of_the_hosts_own():
-    journal = journal_of(THERE)
-    work, _left_over = work_to_restore(
-        journal,
-        lambda _event: known([haproxy(host="lb1", socket="/new")]),
-        known_again_as,
-        lambda _record: None,
-        False,
-        PLACED,
-    )
-    assert work[0]["arguments"]["haproxy"]["socket"] == "/new"
+    assert [(item["number"], Step(item["kind"], item["arguments"])) for item in work] == [
+        (3, C),
+        (2, B),
+        (1, command("x")),
+    ]

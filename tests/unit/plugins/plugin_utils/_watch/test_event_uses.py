@@ -117,7 +117,7 @@ def test_a_variable_that_is_looked_up_is_refused_as_well(name, said):
 
 
 def test_another_error_is_none_of_the_event():
-    with pytest.raises(BadWatch, match="drain_steps can't be resolved: .*missing"):
+    with pytest.raises(BadWatch, match=r"drain_steps can't be resolved: .*missing"):
         steps_of(drain_steps=[log(TYPE), log("{{ missing }}")])
 
 
