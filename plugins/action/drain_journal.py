@@ -23,4 +23,4 @@ class ActionModule(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=journal_options())
-        return wrap_var(readings.ask_journal(self, {"path": options["path"], "state": "read"}, task_vars or {}))
+        return wrap_var(readings.ask_journal(self, options, task_vars or {}))

@@ -5,26 +5,56 @@
 
 DOCUMENTATION = r"""
 module: drain_journal
-short_description: Read the journal of a drain
+short_description: Read or correct the journal of a drain
 version_added: 0.1.0
 author: maintenance.azure contributors (@maintenance-azure)
 description:
   - The journal is a file on the host that says what was drained, for which events, and what was found before, so that
     a later run, also one from another controller, can continue or undo it.
-  - The roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) keep it. This module only reads
-    it.
+  - The roles P(maintenance.azure.drain#role) and P(maintenance.azure.restore#role) keep it. Others only need to read
+    it, which is what the module does by default.
 extends_documentation_fragment:
   - maintenance.azure._attributes
   - maintenance.azure._attributes.on_the_controller
-  - maintenance.azure._attributes.info_module
 attributes:
   platform:
     platforms: posix, windows
+  check_mode:
+    support: full
+    details: Nothing is written; the result is what the journal would be.
+  diff_mode:
+    support: none
+  idempotent:
+    description: A second run changes nothing.
+    support: partial
+    details: Reading is. A step is written with the time.
 options:
   path:
     description: The journal. C(~) and variables in it are those of the host.
     type: str
     default: /var/lib/azure-maintenance/journal.json
+  state:
+    description:
+      - V(read) reads.
+      - V(step) writes O(steps) down, such as those that a person has undone by hand.
+    type: str
+    choices: [read, step]
+    default: read
+  steps:
+    description: For O(state=step), what became of steps.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      number:
+        description: Number of the step in the journal.
+        type: int
+        required: true
+      status:
+        description: What became of it.
+        type: str
+        choices: [started, done, failed, undone]
+        required: true
 """
 
 EXAMPLES = r"""

@@ -116,8 +116,16 @@ def mark_options() -> Options:
 
 
 def journal_options() -> Options:
-    # Not of type path, which the controller would expand: it is a path on the host.
-    return dict(path=dict(type="str", default=DEFAULT_PATH))
+    step = dict(
+        number=dict(type="int", required=True),
+        status=dict(type="str", required=True, choices=list(STATUSES_OF_STEPS)),
+    )
+    return dict(
+        # Expanded on the host, as it is a path there.
+        path=dict(type="str", default=DEFAULT_PATH),
+        state=dict(type="str", default="read", choices=["read", "step"]),
+        steps=dict(type="list", elements="dict", default=[], options=step),
+    )
 
 
 def lease_options() -> Options:

@@ -173,8 +173,10 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-TAKE = {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"}
-LOCK = {"name": "Lock", "maintenance.azure.lease": TAKE}
+LOCK = {
+    "name": "Lock",
+    "maintenance.azure.lease": {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"},
+}
 
 
 def without_moments(value):

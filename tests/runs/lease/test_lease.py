@@ -287,8 +287,16 @@ def test_the_module_by_itself(tmp_path):
 def test_who_has_nobody_to_ask_asks_nobody(tmp_path):
     """Also where the host can't be reached: a batch of the run may have hosts that are down."""
     hosts = make_hosts(tmp_path, "web-1")
-    task = {"name": "Nothing", "maintenance.azure._lease": {"do": "ask", "path": str(paths(tmp_path)["web-1"])}}
-    done = play(tmp_path, hosts, task).ended()
-    assert done.of("Nothing", "web-1")["outcome"] == "ok"
-    assert not any("held" in done.of("Nothing", host) for host in LOCK_HOSTS)
+    nothing = {"do": "ask", "path": str(paths(tmp_path)["web-1"])}
+    cases = [
+        ({"do": "lock_hosts", "hosts": [], "asked": "take"}, "Unsupported parameters"),
+        ({"asked": "take"}, "missing required arguments: do"),
+        ({"do": "give"}, "value of do must be one of: ask, lock_hosts, verdict"),
+    ]
+    options = [nothing, *(case for case, _part in cases)]
+    done = play_each(tmp_path, hosts, "maintenance.azure._lease", options, module_defaults={})
+    assert done.of(str(nothing), "web-1")["outcome"] == "ok"
+    assert not any("held" in done.of(str(nothing), host) for host in LOCK_HOSTS)
     assert holders(tmp_path) == dict.fromkeys(LOCK_HOSTS)
+    for case, part in cases:
+        assert part in done.of(str(case), "web-1")["msg"]
