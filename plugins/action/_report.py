@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common import ansible
 from ..plugin_utils._report.action import ReportAction
 
 
@@ -16,7 +16,7 @@ class ActionModule(ReportAction):
     _supports_check_mode = True
     _requires_connection = False
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         return wrap_var(self.report(task_vars or {}))

@@ -19,24 +19,18 @@ from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils._approve.order import marks_name_only
 from ..plugin_utils._azure.vms import NAME_VARIABLES, InventoryNames, hosts_by_vm_name, known_vms
-from ..plugin_utils._common.ansible import in_one_sentence, plain
+from ..plugin_utils._common import ansible, text
 from ..plugin_utils._common.store import Overtaken, RunStore
-from ..plugin_utils._common.text import host_names, iso_time, needed_vars
-from ..plugin_utils._host.readings import LAST_READING, Documents, last_reading
-from ..plugin_utils._lease.lease import SIGNS_OF_WINDOWS, windows_hosts
-from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES
+from ..plugin_utils._host import readings
+from ..plugin_utils._lease import lease
+from ..plugin_utils._plan import plan
+from ..plugin_utils._run import leases, model, rounds, run_state
 from ..plugin_utils._run import round as _round
 from ..plugin_utils._run import run as _run
 from ..plugin_utils._run import view as _view
-from ..plugin_utils._run.leases import outvoted
-from ..plugin_utils._run.model import read_run_settings
 from ..plugin_utils._run.orders import left_to_tasks, to_be_read_again
-from ..plugin_utils._run.rounds import goes_on, left_of_the_batch
-from ..plugin_utils._run.run import RecordHolder, answer_of_cluster, foreign_records, recorded_hosts, with_records
-from ..plugin_utils._run.run_state import LeaseCall, Order, RunState, as_read, as_written
 from ..plugin_utils._run.summary import run_summary
-from ..plugin_utils._steps.kinds import Cluster, RecordsPlace, clusters_of, places_of
-from ..plugin_utils._steps.work import NO_EVENT
+from ..plugin_utils._steps import kinds, work
 
 ACTIONS = (
     "begin",
@@ -60,7 +54,7 @@ OPTIONS = dict(
     nodes=dict(type="list", elements="dict", default=[]),
     run_settings=dict(type="dict", default={}),
 )
-READ = (*PLAN_VARIABLES, "maintenance_service")
+READ = (*plan.PLAN_VARIABLES, "maintenance_service")
 REGISTERED = ("drain_result", "approve_result", "restore_result")
 LEASE_ANSWERS = "__lease_answers"
 READ_AGAIN = "__read_again"
@@ -70,7 +64,7 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = False
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS)
@@ -84,9 +78,9 @@ class ActionModule(ActionBase):
         # Lease -> what its lock hosts are told next.
         self.lease_terms: dict[str, dict[str, t.Any]] = {}
         try:
-            self.run_settings = read_run_settings(plain(options["run_settings"]))
+            self.run_settings = model.read_run_settings(ansible.plain(options["run_settings"]))
             if options["do"] != "begin":
-                self.state: RunState = as_read(self.store.state())
+                self.state: run_state.RunState = run_state.as_read(self.store.state())
             result = getattr(self, f"_{options['do']}")()
             self._keep()
         except ValueError as error:
@@ -98,7 +92,7 @@ class ActionModule(ActionBase):
 
     def _keep(self) -> None:
         """Written before anything is done about it."""
-        state, known = as_written(self.state), _run.for_the_actions(self.state)
+        state, known = run_state.as_written(self.state), _run.for_the_actions(self.state)
         if self.options["do"] == "begin":
             self.store.begin(state, self._plays(), **known)
         else:
@@ -118,12 +112,14 @@ class ActionModule(ActionBase):
         return [str(host) for host in self.task_vars["ansible_play_batch"]]
 
     def _variables(self, hosts: t.Iterable[str], *more: str) -> dict[str, dict[str, t.Any]]:
-        found = needed_vars(hosts, self.hostvars, tuple(dict.fromkeys((*READ, *LAST_READING, *more))), texts=PLAN_TEXTS)
-        documents = Documents(constants.DEFAULT_LOCAL_TMP)
+        found = text.needed_vars(
+            hosts, self.hostvars, tuple(dict.fromkeys((*READ, *readings.LAST_READING, *more))), texts=plan.PLAN_TEXTS
+        )
+        documents = readings.Documents(constants.DEFAULT_LOCAL_TMP)
         for known in found.values():
-            known["maintenance_status"] = last_reading(known)
+            known["maintenance_status"] = readings.last_reading(known)
             if isinstance(known.get("maintenance_status"), dict):
-                known["maintenance_status"] = documents.whole(plain(known["maintenance_status"]), self.now)
+                known["maintenance_status"] = documents.whole(ansible.plain(known["maintenance_status"]), self.now)
         return found
 
     def _inventory(self, hosts: t.Iterable[str]) -> _view.Inventory:
@@ -131,7 +127,7 @@ class ActionModule(ActionBase):
 
         def elsewhere() -> dict[str, list[str]]:
             others = [str(host) for host in self.hostvars if host not in mine]
-            return hosts_by_vm_name(others, needed_vars(others, self.hostvars, NAME_VARIABLES))
+            return hosts_by_vm_name(others, text.needed_vars(others, self.hostvars, NAME_VARIABLES))
 
         def names() -> InventoryNames:
             return InventoryNames(self.state["lease_of"], self.state["vms"])
@@ -143,7 +139,7 @@ class ActionModule(ActionBase):
         # Where one host has asked for all, all have its answers; else each host has a part of them.
         if len(_asked(self.task_vars)) == len(self.state["round"]["calls"]):
             return _by_lease([self.task_vars])
-        return _by_lease(needed_vars(self.batch, self.hostvars, (LEASE_ANSWERS,)).values())
+        return _by_lease(text.needed_vars(self.batch, self.hostvars, (LEASE_ANSWERS,)).values())
 
     def _read_again(self) -> dict[str, dict[str, t.Any]] | None:
         """Hosts outside of the batch that had to be read first, with what they have said; None before that."""
@@ -151,12 +147,12 @@ class ActionModule(ActionBase):
         if others is None:
             return None
         said = {}
-        for variables in needed_vars(self.batch, self.hostvars, (READ_AGAIN,)).values():
+        for variables in text.needed_vars(self.batch, self.hostvars, (READ_AGAIN,)).values():
             for result in (variables.get(READ_AGAIN) or {}).get("results", ()):
                 if result["__other"] in others:
-                    said[str(result["__other"])] = plain(result)
-        found = needed_vars(list(said), self.hostvars, READ)
-        documents = Documents(constants.DEFAULT_LOCAL_TMP)
+                    said[str(result["__other"])] = ansible.plain(result)
+        found = text.needed_vars(list(said), self.hostvars, READ)
+        documents = readings.Documents(constants.DEFAULT_LOCAL_TMP)
         return {
             host: {**found.get(host, {}), "maintenance_status": documents.whole(status, self.now)}
             for host, status in said.items()
@@ -167,25 +163,25 @@ class ActionModule(ActionBase):
         self._check_pattern(hosts)
         inventory = [str(host) for host in self.hostvars if host != "localhost" or host in hosts]
         names = ("maintenance_delivery_group", *(["maintenance_service"] if self._counts_services() else []))
-        variables = needed_vars(inventory, self.hostvars, names, texts=(*SIGNS_OF_WINDOWS, *PLAN_TEXTS))
+        variables = text.needed_vars(inventory, self.hostvars, names, texts=(*lease.SIGNS_OF_WINDOWS, *plan.PLAN_TEXTS))
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         run_id = self.options["run_id"] or str(uuid.uuid4())
-        windows = windows_hosts(variables)
+        windows = lease.windows_hosts(variables)
         services = self._services(variables, hosts) if self._counts_services() else {}
-        vms = known_vms(inventory, plain(variables))
+        vms = known_vms(inventory, ansible.plain(variables))
         self.state = _run.begin(run_id, self.now, hosts, groups, self.options["lock_hosts"], windows, services, vms)
         # Where steps leave a record: those machines are asked who is drained there.
         found = {place for places in self._needs(hosts).values() for place in places}
         return {
             "run_id": run_id,
             "plays": str(self.store.plays),
-            "places": [place._asdict() for place in sorted(found) if isinstance(place, RecordsPlace)],
-            "clusters": [place._asdict() for place in sorted(found) if isinstance(place, Cluster)],
+            "places": [place._asdict() for place in sorted(found) if isinstance(place, kinds.RecordsPlace)],
+            "clusters": [place._asdict() for place in sorted(found) if isinstance(place, kinds.Cluster)],
         }
 
     def _check_pattern(self, hosts: t.Sequence[str]) -> None:
         """A play's host pattern knows extra variables and those of import_playbook, but none of the inventory."""
-        if not set(hosts) <= set(host_names(self.options["pattern_hosts"])):
+        if not set(hosts) <= set(text.host_names(self.options["pattern_hosts"])):
             raise ValueError(
                 f"maintenance_hosts is {self.options['pattern']} in the inventory, where plays can't see it, so they"
                 " would run on other hosts too. Give it with -e maintenance_hosts=PATTERN, or as a variable of"
@@ -198,37 +194,37 @@ class ActionModule(ActionBase):
     def _services(self, variables: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> dict[str, str]:
         """A service is all hosts that have its name, else all hosts of the pattern: whatever --limit says."""
         found = {host: str(known.get("maintenance_service") or "").strip() for host, known in variables.items()}
-        of_the_pattern = {*host_names(self.options["pattern_hosts"]), *hosts}
+        of_the_pattern = {*text.host_names(self.options["pattern_hosts"]), *hosts}
         return {host: service for host, service in found.items() if service or host in of_the_pattern}
 
-    def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[RecordHolder]]:
+    def _needs(self, hosts: t.Sequence[str]) -> dict[str, list[_run.RecordHolder]]:
         def resolved(host: str, value: t.Any) -> t.Any:
             if not isinstance(value, str) or "{" not in value:
                 return value
             variables = {**self.hostvars.raw_get(host), "hostvars": self.hostvars, "inventory_hostname": host}
-            variables["maintenance_event"] = NO_EVENT
+            variables["maintenance_event"] = work.NO_EVENT
             try:
-                return plain(self._templar.copy_with_new_env(available_variables=variables).template(value))
+                return ansible.plain(self._templar.copy_with_new_env(available_variables=variables).template(value))
             except AnsibleError as error:
                 raise ValueError(f"{host}: drain_steps can't be resolved: {error}") from None
 
         def raw(host: str) -> t.Mapping[str, t.Any]:
             return self.hostvars.raw_get(host) if host in self.hostvars else {}
 
-        machines, clusters = places_of(hosts, raw, resolved), clusters_of(hosts, raw, resolved)
+        machines, clusters = kinds.places_of(hosts, raw, resolved), kinds.clusters_of(hosts, raw, resolved)
         return {host: [*machines.get(host, ()), *clusters.get(host, ())] for host in (*machines, *clusters)}
 
     def _with_records(self) -> None:
         if self.state["number_of_pass"] > 0:
             return
-        answers: dict[RecordHolder, t.Any] = {
-            RecordsPlace(**plain(one["__place"])): plain(one) for one in self.options["records"]
+        answers: dict[_run.RecordHolder, t.Any] = {
+            kinds.RecordsPlace(**ansible.plain(one["__place"])): ansible.plain(one) for one in self.options["records"]
         }
         for one in self.options["nodes"]:
-            answers[Cluster(**plain(one["__cluster"]))] = answer_of_cluster(plain(one))
+            answers[kinds.Cluster(**ansible.plain(one["__cluster"]))] = _run.answer_of_cluster(ansible.plain(one))
         hosts = self.state["hosts"]
         needs = self._needs(hosts)
-        others = {host for answer in answers.values() for host in recorded_hosts(answer)} - set(hosts)
+        others = {host for answer in answers.values() for host in _run.recorded_hosts(answer)} - set(hosts)
         for host in sorted(others & self.state["lease_of"].keys()):
             try:
                 needs.update(self._needs([host]))
@@ -236,7 +232,7 @@ class ActionModule(ActionBase):
                 # Nobody can say that its steps do not act there.
                 needs[host] = list(answers)
         if needs:
-            self.state = with_records(self.state, needs, answers)
+            self.state = _run.with_records(self.state, needs, answers)
 
     def _plan(self) -> dict[str, t.Any]:
         self._with_records()
@@ -247,7 +243,7 @@ class ActionModule(ActionBase):
         if self.state["number_of_pass"] > 1 and not made["waves"]:
             return {}
         # Shown as what the module debug returns.
-        return {"msg": [*made["lines"], *foreign_records(self.state)], "_ansible_verbose_always": True}
+        return {"msg": [*made["lines"], *_run.foreign_records(self.state)], "_ansible_verbose_always": True}
 
     def _check(self) -> dict[str, t.Any]:
         turn = self.state["round"]
@@ -288,7 +284,7 @@ class ActionModule(ActionBase):
             turn["others"] = found["others"]
             return {"reads": [], "others": found["others"], "calls": []}
         turn["decision"], turn["calls"] = found, found["calls"]
-        warnings = outvoted(self.state, self.now)
+        warnings = leases.outvoted(self.state, self.now)
         return {
             "reads": [],
             "others": [],
@@ -324,7 +320,9 @@ class ActionModule(ActionBase):
         self._order_hosts(orders)
         return told
 
-    def _orders_told(self, orders: dict[str, Order], held: dict[str, str], calls: list[LeaseCall]) -> dict[str, t.Any]:
+    def _orders_told(
+        self, orders: dict[str, run_state.Order], held: dict[str, str], calls: list[run_state.LeaseCall]
+    ) -> dict[str, t.Any]:
         turn = self.state["round"]
         turn["orders"], turn["calls"], turn["finished"] = orders, calls, False
         found = turn["decision"]["round"]
@@ -338,7 +336,7 @@ class ActionModule(ActionBase):
             ],
         }
 
-    def _to_ask(self, calls: t.Sequence[LeaseCall], with_notes: bool = True) -> list[dict[str, t.Any]]:
+    def _to_ask(self, calls: t.Sequence[run_state.LeaseCall], with_notes: bool = True) -> list[dict[str, t.Any]]:
         """What the plays need to know of these calls."""
         if with_notes:
             self.lease_terms = {call["group"]: {name: call[name] for name in ("notes", "forget")} for call in calls}
@@ -348,7 +346,7 @@ class ActionModule(ActionBase):
         self.orders = {host: {**order, "run_id": self.state["run_id"]} for host, order in orders.items()}
 
     def _registered(self, name: str, hosts: t.Iterable[str]) -> dict[str, t.Any]:
-        found = needed_vars(hosts, self.hostvars, (), texts=(name,))
+        found = text.needed_vars(hosts, self.hostvars, (), texts=(name,))
         return {host: known.get(name) or {} for host, known in found.items()}
 
     def _leftovers(self) -> dict[str, t.Any]:
@@ -379,8 +377,8 @@ class ActionModule(ActionBase):
         result = {"by_tasks": [], "calls": self._to_ask(calls), "of_others": of_others}
         if found is None:
             return result
-        again, pause = goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
-        hosts = left_of_the_batch(self.state, found, self.batch) if again else []
+        again, pause = rounds.goes_on(self.state, found, hosts, self.batch, self.run_settings, self.now)
+        hosts = rounds.left_of_the_batch(self.state, found, self.batch) if again else []
         # Without hosts the batch ends, and the next one begins anew.
         self.state["round"] = {}
         if hosts:
@@ -396,7 +394,7 @@ class ActionModule(ActionBase):
         return {**result, "again": bool(hosts), "reads": hosts, "pause": pause, "lines": held}
 
     def _sum_up(self) -> dict[str, t.Any]:
-        run = {**self.state, "ended_at": iso_time(self.now)}
+        run = {**self.state, "ended_at": text.iso_time(self.now)}
         summary = run_summary(run, self.state["outcomes"], self.state["plan"])
         # As the module set_stats returns it, for later jobs.
         stats = {"data": {"maintenance_run": summary["artifact"]}, "per_host": False, "aggregate": False}
@@ -408,7 +406,7 @@ def _by_lease(askers: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, dict[str, 
     for variables in askers:
         for result in _asked(variables):
             call = result["__call"]
-            found.setdefault(str(call["group"]), {})[str(call["lock_host"])] = plain(result)
+            found.setdefault(str(call["group"]), {})[str(call["lock_host"])] = ansible.plain(result)
     return found
 
 

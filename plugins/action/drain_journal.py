@@ -10,17 +10,17 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common import ansible
 from ..plugin_utils._common.options import journal_options
-from ..plugin_utils._host.readings import ask_journal
+from ..plugin_utils._host import readings
 
 
 class ActionModule(ActionBase):
     _supports_check_mode = True
     _requires_connection = True
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=journal_options())
-        return wrap_var(ask_journal(self, options, task_vars or {}))
+        return wrap_var(readings.ask_journal(self, options, task_vars or {}))

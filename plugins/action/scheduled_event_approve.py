@@ -10,7 +10,7 @@ import typing as t
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils._approve.action import ApproveAction
-from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common import ansible
 
 
 class ActionModule(ApproveAction):
@@ -18,7 +18,7 @@ class ActionModule(ApproveAction):
     _supports_check_mode = True
     _requires_connection = True
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         return wrap_var(self.approve(task_vars or {}))

@@ -10,20 +10,19 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ..module_utils._azure.imds import AUTO
-from ..plugin_utils._azure.events import complaint_about_filters, select, warnings_about
-from ..plugin_utils._common.ansible import BadQuery, compile_query, in_one_sentence
+from ..module_utils._azure import imds
+from ..plugin_utils._azure import events as azure
+from ..plugin_utils._common import ansible
 from ..plugin_utils._common.options import info_options
-from ..plugin_utils._host.readings import status_told
-from ..plugin_utils._host.service import NAME_NOT_TOLD, HostFailed, ServiceAction
+from ..plugin_utils._host import readings, service
 
 
-class ActionModule(ServiceAction):
+class ActionModule(service.ServiceAction):
     by_curl = True
     _supports_check_mode = True
     _requires_connection = True
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -31,14 +30,14 @@ class ActionModule(ServiceAction):
         query = self._checked_filters(options)
         try:
             answers = self.ask_host(options, task_vars)
-        except HostFailed as failure:
+        except service.HostFailed as failure:
             return wrap_var(failure.result)
         version = self.api_versions(task_vars).wanted(options)
         self._check_version_for_filters(version, options)
-        everything = status_told(answers, options["vm_name"])
+        everything = readings.status_told(answers, options["vm_name"])
         if options["affecting"] == "this_host" and everything["this_host"] is None and options["vm_name"] is None:
-            raise AnsibleActionFail(f"{NAME_NOT_TOLD}, or read all events with affecting: any")
-        status = select(
+            raise AnsibleActionFail(f"{service.NAME_NOT_TOLD}, or read all events with affecting: any")
+        status = azure.select(
             everything,
             affecting=options["affecting"],
             types=options["event_types"],
@@ -47,7 +46,7 @@ class ActionModule(ServiceAction):
             within=options["within"],
         )
         result = {"changed": False, "api_version": version, **status}
-        warnings = warnings_about(status) + self.version_warnings(options, task_vars)
+        warnings = azure.warnings_about(status) + self.version_warnings(options, task_vars)
         if warnings:
             result["warnings"] = warnings
         if query:
@@ -57,7 +56,7 @@ class ActionModule(ServiceAction):
 
     @staticmethod
     def _check_version_for_filters(version: str, options: dict[str, t.Any]) -> None:
-        complaint = complaint_about_filters(version, options["event_types"], options["event_sources"])
+        complaint = azure.complaint_about_filters(version, options["event_types"], options["event_sources"])
         if complaint:
             raise AnsibleActionFail(complaint)
 
@@ -65,18 +64,18 @@ class ActionModule(ServiceAction):
     def _checked_filters(cls, options: dict[str, t.Any]) -> t.Callable[[t.Any], t.Any] | None:
         if options["within"] is not None and options["within"] < 0:
             raise AnsibleActionFail(f"within must not be negative: {options['within']}")
-        if options["api_version"] != AUTO:
+        if options["api_version"] != imds.AUTO:
             cls._check_version_for_filters(options["api_version"], options)
         if not options["query"]:
             return None
         try:
-            return compile_query(options["query"])
-        except BadQuery as error:
+            return ansible.compile_query(options["query"])
+        except ansible.BadQuery as error:
             raise AnsibleActionFail(str(error)) from None
 
     @staticmethod
     def _applied(query: t.Callable[[t.Any], t.Any], status: dict[str, t.Any]) -> t.Any:
         try:
             return query(status)
-        except BadQuery as error:
+        except ansible.BadQuery as error:
             raise AnsibleActionFail(str(error)) from None

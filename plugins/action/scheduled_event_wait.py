@@ -10,7 +10,7 @@ import typing as t
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils._approve.wait import WaitAction
-from ..plugin_utils._common.ansible import in_one_sentence
+from ..plugin_utils._common import ansible
 from ..plugin_utils._common.options import wait_options
 
 
@@ -18,7 +18,7 @@ class ActionModule(WaitAction):
     _supports_check_mode = True
     _requires_connection = True
 
-    @in_one_sentence
+    @ansible.in_one_sentence
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         options, task_vars = self.checked_wait(wait_options()), task_vars or {}

@@ -11,9 +11,9 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ..plugin_utils._azure.vms import NAME_VARIABLES, hosts_by_vm_name
-from ..plugin_utils._common.text import LINE_WIDTH, host_names, needed_vars
-from ..plugin_utils._host.readings import names_of_inventory
+from ..plugin_utils._azure import vms
+from ..plugin_utils._common import text
+from ..plugin_utils._host import readings
 from ..plugin_utils._plan.plan import PLAN_TEXTS, PLAN_VARIABLES, make_plan, with_journal
 from ..plugin_utils._plan.text import render_plan
 
@@ -25,26 +25,26 @@ def plan(
     max_at_once: t.Any = None,
     drained: t.Any = None,
     uncovered: str = "refuse",
-    width: int = LINE_WIDTH,
+    width: int = text.LINE_WIDTH,
 ) -> dict[str, t.Any]:
     try:
-        names = host_names(hosts)
+        names = text.host_names(hosts)
 
-        variables = needed_vars(names, hostvars, PLAN_VARIABLES, texts=PLAN_TEXTS)
+        variables = text.needed_vars(names, hostvars, PLAN_VARIABLES, texts=PLAN_TEXTS)
 
         def elsewhere() -> dict[str, list[str]]:
             others = [str(host) for host in hostvars if host not in variables]
-            return hosts_by_vm_name(others, needed_vars(others, hostvars, NAME_VARIABLES))
+            return vms.hosts_by_vm_name(others, text.needed_vars(others, hostvars, vms.NAME_VARIABLES))
 
         made = make_plan(
             names,
             variables,
             policy,
             max_at_once=max_at_once,
-            drained=with_journal(variables) if drained is None else host_names(drained),
+            drained=with_journal(variables) if drained is None else text.host_names(drained),
             uncovered=uncovered,
             elsewhere=elsewhere,
-            names=lambda: names_of_inventory(hostvars),
+            names=lambda: readings.names_of_inventory(hostvars),
             now=time.time(),
         )
         made["lines"] = render_plan(made, int(width))

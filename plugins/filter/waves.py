@@ -12,7 +12,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.display import Display
 
-from ..plugin_utils._common.text import host_names, needed_vars
+from ..plugin_utils._common import text
 from ..plugin_utils._plan.waves import WAVE_VARIABLES, make_waves
 
 display = Display()
@@ -32,9 +32,9 @@ def no_garbage_collection() -> t.Iterator[None]:
 
 def waves(hosts: t.Any, hostvars: t.Any, max_at_once: t.Any = None) -> list[list[str]]:
     try:
-        names = host_names(hosts)
+        names = text.host_names(hosts)
         with no_garbage_collection():
-            found = make_waves(names, needed_vars(names, hostvars, WAVE_VARIABLES), max_at_once)
+            found = make_waves(names, text.needed_vars(names, hostvars, WAVE_VARIABLES), max_at_once)
     except ValueError as error:
         raise AnsibleFilterError(f"maintenance.azure.waves: {error}") from None
     for wave in found:

@@ -204,7 +204,7 @@ from ansible.plugins.loader import cache_loader
 from ansible.utils.vars import combine_vars
 from ansible.vars.plugins import get_vars_from_inventory_sources
 
-from ..plugin_utils._common.ansible import BadQuery, compile_query, guard
+from ..plugin_utils._common import ansible
 from ..plugin_utils._inventory import matching
 from ..plugin_utils._inventory.matching import InventoryHost
 from ..plugin_utils._inventory.overlay import HostVariables, make_overlay
@@ -231,11 +231,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             create_hosts=self.get_option("create_hosts"),
             reserved=inventory.groups,
             query=query,
-            guard=guard,
+            guard=ansible.guard,
         )
         try:
             overlay = make_overlay(hosts, readings, failures, settings)
-        except BadQuery as error:
+        except ansible.BadQuery as error:
             raise AnsibleParserError(str(error)) from None
         self._tell(overlay)
         self._lay_over(overlay)
@@ -261,8 +261,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         if not self.get_option("query"):
             return None
         try:
-            return compile_query(self.get_option("query"))
-        except BadQuery as error:
+            return ansible.compile_query(self.get_option("query"))
+        except ansible.BadQuery as error:
             raise AnsibleParserError(str(error)) from None
 
     def _covers_all(self) -> bool:
@@ -431,5 +431,5 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         own = {key: variables[key] for key in ("maintenance_status",) if key in variables}
         if facts is not None and facts.contains(name):
             # As for constructed; but what was just read is newer than a fact.
-            variables = combine_vars(combine_vars(variables, guard(facts.get(name))), own)
+            variables = combine_vars(combine_vars(variables, ansible.guard(facts.get(name))), own)
         return variables

@@ -14,9 +14,8 @@ import os
 import re
 import time
 
+from . import documents
 from . import http as _http
-from .documents import json_of
-from .http import LARGEST_BODY, Broken, HttpTransport, NotAccepted, NotResolved, TimedOut, TooLarge, number_in
 
 EVENTS_PATH = "/metadata/scheduledevents"
 API_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
@@ -206,20 +205,20 @@ def outcome_of(transport, method, target, body, connect_seconds, seconds):
         headers["Content-Type"] = "application/json"
     try:
         answer = transport.send(method, target, body, headers, connect_seconds, seconds)
-    except (NotResolved, NotAccepted, Broken, TimedOut, TooLarge) as problem:
+    except (_http.NotResolved, _http.NotAccepted, _http.Broken, _http.TimedOut, _http.TooLarge) as problem:
         return Tried(None, judge_problem(problem), None)
     return Tried(answer, judge(method, target, answer), retry_after(answer.headers))
 
 
 def judge_problem(problem):
-    if isinstance(problem, NotResolved):
+    if isinstance(problem, _http.NotResolved):
         return AnswerVerdict("not_resolved", False, "no address for that name (%s)" % problem)
-    if isinstance(problem, NotAccepted):
+    if isinstance(problem, _http.NotAccepted):
         return AnswerVerdict("not_accepted", True, "no connection (%s)" % problem)
-    if isinstance(problem, TimedOut):
+    if isinstance(problem, _http.TimedOut):
         return AnswerVerdict("timed_out", False, "a connection, but no answer in time")
-    if isinstance(problem, TooLarge):
-        return AnswerVerdict("too_large", False, "a body of more than %d bytes" % LARGEST_BODY)
+    if isinstance(problem, _http.TooLarge):
+        return AnswerVerdict("too_large", False, "a body of more than %d bytes" % _http.LARGEST_BODY)
     return AnswerVerdict("broken", True, "a connection that ended without an answer (%s)" % problem)
 
 
@@ -338,7 +337,7 @@ def retry_after(headers):
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
-    seconds = number_in(value)
+    seconds = _http.number_in(value)
     if seconds is not None:
         return seconds
     # Imported where it is needed, which is rarely: it is large.
@@ -376,7 +375,7 @@ def passed_on(answer, transport):
     return {"status": answer.status, "headers": answer.headers, "body": body, "at": answer.at}
 
 
-def read_from(endpoints, api_version, with_instance, timeout, transport=HttpTransport):
+def read_from(endpoints, api_version, with_instance, timeout, transport=_http.HttpTransport):
     """Read the event document, and who this VM is, from the first endpoint that is the service.
 
     Returns {endpoint, api_version, events, instance}; the last two are answers as `passed_on` makes them,
@@ -407,7 +406,7 @@ def read_from(endpoints, api_version, with_instance, timeout, transport=HttpTran
 
 def document_digest(text):
     """By which a document is known again. It is compared as data: the service does not keep to one order of keys."""
-    return hashlib.sha256(json.dumps(json_of(text), sort_keys=True).encode("ascii")).hexdigest()
+    return hashlib.sha256(json.dumps(documents.json_of(text), sort_keys=True).encode("ascii")).hexdigest()
 
 
 def approve(
@@ -416,7 +415,7 @@ def approve(
     expected,
     body,
     timeout,
-    transport=HttpTransport,
+    transport=_http.HttpTransport,
     expected_sha256=None,
     about_to_send=None,
     seconds_left=None,
@@ -479,7 +478,7 @@ class _NotReadAgain(Exception):
 
 def _is_json_object(text):
     try:
-        return isinstance(json_of(text), dict)
+        return isinstance(documents.json_of(text), dict)
     except ValueError:
         return False
 

@@ -18,9 +18,9 @@ import time
 
 from .._azure import http as _http
 from .._azure import imds as _imds
-from .._host.files import expanded
+from .._host import files
 from .._host.journal_command import carried_out as journal_order
-from .._steps.machine import Machine, StepError
+from .._steps import machine
 from .._steps.records import carried_out as records_list
 
 SECONDS_FOR_SYSTEMD = 30
@@ -33,10 +33,10 @@ def looked_at(request):
     told = {"python": platform.python_version(), "user": _user(), "now": time.time()}
     told.update(journal=None, journal_problem="", folder_problem="")
     if request.get("journal"):
-        told.update(_journal(expanded(request["journal"])))
+        told.update(_journal(files.expanded(request["journal"])))
     told["records"] = [record for folder in request.get("records") or () for record in _records(folder)]
     told["units"] = {name: _unit(name) for name in request.get("units") or ()}
-    told["paths"] = {path: _path(expanded(path)) for path in request.get("paths") or ()}
+    told["paths"] = {path: _path(files.expanded(path)) for path in request.get("paths") or ()}
     told["commands"] = {name: _command(name) for name in request.get("commands") or ()}
     told["watcher"] = _watcher(request.get("watcher") or {})
     return told
@@ -71,8 +71,8 @@ def _unit(name):
     """What systemd calls its state of loading: loaded, not-found, masked; or why that is not known."""
     try:
         words = ["systemctl", "show", "--property=LoadState,ActiveState", "--", name]
-        _code, output = Machine(SECONDS_FOR_SYSTEMD).run(words)
-    except StepError as error:
+        _code, output = machine.Machine(SECONDS_FOR_SYSTEMD).run(words)
+    except machine.StepError as error:
         return str(error)
     states = [line.partition("=")[2] for line in output.splitlines() if line.startswith("LoadState=")]
     return states[0] if states else "systemctl says nothing of it"

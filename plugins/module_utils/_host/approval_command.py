@@ -6,12 +6,11 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from .._azure import documents, http
 from .._azure import imds as _imds
-from .._azure.documents import incarnation_of, is_as_judged
-from .._azure.http import HttpTransport
 from . import audit as _audit
+from . import files
 from . import journal_command as _journal_command
-from .files import HERE
 from .journal import JournalError, JournalFile, marked, marked_alone, that_can_be_taken_back, unmarked, utc_now
 from .ownership import OwnedJournal
 
@@ -22,7 +21,7 @@ SECONDS_TO_SEND = 20
 class MarkedApproval:
     """`marking` is {journal, run_id, fence, marks}."""
 
-    def __init__(self, marking, here=HERE):
+    def __init__(self, marking, here=files.HERE):
         self.marks = marking["marks"]
         # A machine that is worked on from elsewhere keeps no such record.
         self.audit = marking.get("audit") if here.can_act else None
@@ -41,7 +40,7 @@ class MarkedApproval:
         self.journal.fence.check_events(document)
         self.journal.take(self._marked)
         self.has_begun = True
-        self.audit = _audit.having_read(self.audit, incarnation_of(document))
+        self.audit = _audit.having_read(self.audit, documents.incarnation_of(document))
         self.tell("approval begins")
 
     def tell(self, what, **details):
@@ -65,7 +64,7 @@ def _expectation(approval):
     # Where the service wants to be told which document is meant, it must be that one.
     if may_start is None or not marking.get("judged") or "DocumentIncarnation" in approval["body"]:
         return None
-    return lambda document: is_as_judged(document, marking["judged"], may_start)
+    return lambda document: documents.is_as_judged(document, marking["judged"], may_start)
 
 
 def _tell_outcome(marking, answers):
@@ -78,7 +77,7 @@ def _tell_outcome(marking, answers):
         marking.tell("approval refused", error="It was turned away, and the document has changed since")
 
 
-def sent(request, transport=HttpTransport, here=HERE):
+def sent(request, transport=http.HttpTransport, here=files.HERE):
     """What exchange.py returns for an approval; {failed, refused} where the fence refuses."""
     approval, clock = request["approval"], here.clock
     marking = MarkedApproval(approval["marking"], here)

@@ -11,7 +11,7 @@ import os
 import syslog
 import time
 
-from .._azure.documents import iso
+from .._azure import documents
 
 TAG = "azure-maintenance"
 DEFAULT_FILE = "/var/log/azure-maintenance/audit.jsonl"
@@ -37,7 +37,7 @@ def having_read(about, incarnation):
 
 def write(path, what, now, **details):
     """Returns whether it is in the file, whose folder the role watch makes. The log has it in any case."""
-    entry = dict(details, at=iso(now), what=what)
+    entry = dict(details, at=documents.iso(now), what=what)
     line = json.dumps(entry, sort_keys=True)
     syslog.openlog(TAG, syslog.LOG_PID, syslog.LOG_DAEMON)
     syslog.syslog(syslog.LOG_NOTICE, line[:4000])

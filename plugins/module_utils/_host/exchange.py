@@ -6,15 +6,15 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from .._azure import http
 from .._azure import imds as _imds
-from .._azure.http import HttpTransport
 from . import approval_command as _approval_command
+from . import files
 from . import journal as _journal
 from . import run_mark as _run_mark
-from .files import HERE
 
 
-def carried_out(request, check_mode, here=HERE):
+def carried_out(request, check_mode, here=files.HERE):
     """The result for a request: {answers}, or {failed, msg, kind, status}.
 
     With `journal`, that is the `reading` beside the results of other looks: {reading, kept, clock, run_mark}.
@@ -50,7 +50,7 @@ def _kept_in(journal, here):
     return {"changed": False, "journal": data and dict(data, worked_on_for=worked_on_for)}
 
 
-def answered(request, check_mode, transport=HttpTransport, discovered_endpoints=None, here=HERE):
+def answered(request, check_mode, transport=http.HttpTransport, discovered_endpoints=None, here=files.HERE):
     """What the service says to a reading or an approval, by whichever transport."""
     approval = request.get("approval")
     if check_mode and approval:

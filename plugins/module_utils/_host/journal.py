@@ -9,8 +9,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import json
 import time
 
-from .._azure.documents import iso
-from .files import HERE, LARGEST_FILE
+from .._azure import documents
+from . import files
 
 VERSION = 1
 DEFAULT_PATH = "/var/lib/azure-maintenance/journal.json"
@@ -26,7 +26,7 @@ class JournalError(Exception):
 
 
 def utc_now():
-    return iso(time.time())
+    return documents.iso(time.time())
 
 
 def _fresh(state, boot, now):
@@ -176,7 +176,7 @@ def _named(steps):
 class JournalFile:
     """The file. Every change is read, changed and written under a lock, and is on the disk when it returns."""
 
-    def __init__(self, path, predict_only=False, here=HERE):
+    def __init__(self, path, predict_only=False, here=files.HERE):
         self.here = here
         self.file = here.kept_file(path, "journal", "drain_journal", JournalError)
         self.path = self.file.path
@@ -252,7 +252,7 @@ class JournalFile:
             "The journal %s can't be understood (%s), so it is not known what was drained on this host. Look at it, put"
             " right by hand what it tells, and move it away; the last one that was closed is kept beside it"
         )
-        if len(text) > LARGEST_FILE:
+        if len(text) > files.LARGEST_FILE:
             raise JournalError(complaint % (self.path, "it is too large"))
         try:
             data = json.loads(text.decode("utf-8"))

@@ -6,8 +6,8 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from . import files
 from . import ownership as _ownership
-from .files import HERE
 from .journal import (
     NO_MORE,
     JournalError,
@@ -28,7 +28,7 @@ from .ownership import DRAINED, OwnedJournal, Refused
 OF_A_FRESH_READING = ("begin", "mark")
 
 
-def carried_out(request, check_mode, here=HERE):
+def carried_out(request, check_mode, here=files.HERE):
     """The result of the module for its options."""
     journal = JournalFile(here.expanded(request["path"]), predict_only=check_mode, here=here)
     clock = here.clock.told()

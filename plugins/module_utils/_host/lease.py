@@ -10,9 +10,9 @@ import contextlib
 import json
 import math
 
-from .._azure.documents import iso, timestamp
+from .._azure import documents
 from . import clock as _clock
-from .files import ThisMachine
+from . import files
 
 VERSION = 2
 OWNER = ("run_id", "controller", "host", "pid", "process_start", "user", "note")
@@ -56,7 +56,7 @@ def granted(me, seconds, moment, taken_at=None):
     """The lease as it is written. It is counted from now."""
     return dict(
         {name: me[name] for name in OWNER},
-        taken_at=taken_at or iso(moment.wall),
+        taken_at=taken_at or documents.iso(moment.wall),
         boot_id=moment.boot_id,
         counted_from=moment.uptime,
         seconds=seconds,
@@ -158,9 +158,9 @@ def _no_number(word):
 
 
 def _seconds_of(text):
-    moment = timestamp(text)
+    moment = documents.timestamp(text)
     # Azure writes times in other forms, too; what we have written comes back as it was.
-    if moment is None or iso(moment) != text:
+    if moment is None or documents.iso(moment) != text:
         raise ValueError("no time of ours")
     return moment
 
@@ -173,7 +173,7 @@ class LeaseError(Exception):
     """The file does not tell who has the lease, or can't be written."""
 
 
-class LockHost(ThisMachine):
+class LockHost(files.ThisMachine):
     moment = staticmethod(_clock.now)
 
 

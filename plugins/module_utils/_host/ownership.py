@@ -14,12 +14,11 @@ import signal
 import threading
 import time
 
+from .._azure import documents, http
 from .._azure import imds as _imds
-from .._azure.documents import NotUnderstood, incarnation_of, statuses_in
-from .._azure.http import HttpTransport
 from . import clock as _clock
+from . import files
 from .clock import seconds
-from .files import SECONDS_AHEAD, AtWork
 from .journal import JournalError, all_steps_are_done
 
 # The lock for a step ends with the process that holds it, and leaves no file behind.
@@ -114,7 +113,7 @@ class Fence:
         self.given = given
         self.run_id = run_id
         self.clock = clock
-        self.at_work = at_work or AtWork(journal_path, clock)
+        self.at_work = at_work or files.AtWork(journal_path, clock)
 
     def check(self, data, may_be_old=False):
         """Raise Refused where the journal, or the time, is another one than the run knew."""
@@ -176,8 +175,8 @@ class Fence:
         if not wanted:
             return
         try:
-            shown = statuses_in(document)
-        except NotUnderstood as error:
+            shown = documents.statuses_in(document)
+        except documents.NotUnderstood as error:
             raise Refused(UNREAD, "%s, so it is not known whether the event is still there" % error) from None
         for event_id in wanted:
             status = shown.get(event_id.strip().casefold())
@@ -351,10 +350,10 @@ class Contact:
 
     def _renew(self):
         self._renewed = self.clock()
-        self._until = self._until or self._renewed + SECONDS_AHEAD
+        self._until = self._until or self._renewed + files.SECONDS_AHEAD
         try:
             if self.journal.renew():
-                self._until = self._renewed + SECONDS_AHEAD
+                self._until = self._renewed + files.SECONDS_AHEAD
                 if self.along:
                     self.along()
         except NotOurs as error:
@@ -368,7 +367,7 @@ class Contact:
 SECONDS_TO_LOOK = 5
 
 
-def check_that_events_are_shown(fence, transport=HttpTransport, discovered_endpoints=None):
+def check_that_events_are_shown(fence, transport=http.HttpTransport, discovered_endpoints=None):
     """One request, which may take no longer than what the run knows is good for. Returns which document it was."""
     request = dict(fence.given["ask"], timeout=max(1, fence.seconds_left()), with_instance=False)
     try:
@@ -376,10 +375,10 @@ def check_that_events_are_shown(fence, transport=HttpTransport, discovered_endpo
     except _imds.ImdsError as error:
         raise Refused(UNREAD, "It is not known whether the event is still there. %s" % error) from None
     fence.check_events(answers["events"]["body"])
-    return incarnation_of(answers["events"]["body"])
+    return documents.incarnation_of(answers["events"]["body"])
 
 
-def look(request, clock, transport=HttpTransport, discovered_endpoints=None):
+def look(request, clock, transport=http.HttpTransport, discovered_endpoints=None):
     """What the service shows now, and the host's time before it was asked; None where it does not answer at once."""
     # The clock first: what is read after it is never taken for newer than it is.
     seconds = clock.told()

@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from .files import SharedFile
+from . import files
 
 STATUS_FILE = "/run/azure-maintenance/status.json"
 # As far ahead as the mark of a run counts, whatever it says.
@@ -27,7 +27,7 @@ def leave(path, run_id, now=None):
     """Where the folder is, which a watcher has made. Returns whether it could be left."""
     until = (time.time() if now is None else now) + SECONDS_OF_A_MARK
     try:
-        SharedFile(path).write(json.dumps({"run_id": run_id, "until": until}) + "\n")
+        files.SharedFile(path).write(json.dumps({"run_id": run_id, "until": until}) + "\n")
     except OSError:
         return False
     return True

@@ -10,19 +10,19 @@ import contextlib
 import sys
 import time
 
-from .._azure.documents import newly_confirmed, with_confirmed
+from .._azure import documents
 from .._host import audit as _audit
+from .._host import files
 from .._host import journal_command as _journal_command
 from .._host import ownership as _ownership
 from .._host import run_mark as _run_mark
-from .._host.files import HERE
 from .._host.journal import JournalError, begun, utc_now
 from .._host.ownership import OwnedJournal
-from .machine import StepError
+from . import machine
 from .runner import StepRunner, Unhealthy
 
 
-def carried_out(order, check_mode, here=HERE):
+def carried_out(order, check_mode, here=files.HERE):
     """The result of the module for an order."""
     _take_kinds(order.get("kinds") or ())
     runner = StepRunner(order.get("journal"), order.get("run_id"), check_mode, here=here)
@@ -38,7 +38,7 @@ def carried_out(order, check_mode, here=HERE):
             # What comes next is done by tasks, which say nothing themselves.
             OwnedJournal(runner.journal, runner.run_id).renew(order.get("seconds_at_work"))
         return result
-    except (StepError, JournalError) as error:
+    except (machine.StepError, JournalError) as error:
         return _failure(error)
 
 
@@ -130,7 +130,7 @@ def _done_in_a_row(order, runner):
         try:
             runner.check_contact()
             results.append(_one(dict({"direction": order["direction"]}, **step_order), runner, left))
-        except (StepError, JournalError) as error:
+        except (machine.StepError, JournalError) as error:
             results.append(_failure(error))
             break
     return results
@@ -154,9 +154,9 @@ def _opened(order, runner):
         journal.check_that_it_was_lost(order["open"].get("expected") or [])
         return None
     # What the run has seen of its approvals is told along with the return, which saves a call.
-    confirmed = newly_confirmed(before, order["open"].get("effects") or {})
+    confirmed = documents.newly_confirmed(before, order["open"].get("effects") or {})
     data = journal.take(
-        lambda data: data and dict(with_confirmed(data, confirmed), state="restoring", run_id=runner.run_id),
+        lambda data: data and dict(documents.with_confirmed(data, confirmed), state="restoring", run_id=runner.run_id),
         may_be_old=True,
     )
     runner.tell_confirmed(confirmed)

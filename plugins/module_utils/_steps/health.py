@@ -8,7 +8,7 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import socket
 
-from .machine import Machine, StepError, WebError, in_seconds, request, said, words_of
+from . import machine
 
 # One asking is given this much even where the time for all askings is short.
 SECONDS_PER_ASKING = 10
@@ -16,16 +16,16 @@ SECONDS_PER_ASKING = 10
 
 def failed_check(host, check):
     """None when the check passes, else the sentence that says what is wrong."""
-    patience = Machine(min(check["timeout"], host.left()), contact=host.contact)
+    patience = machine.Machine(min(check["timeout"], host.left()), contact=host.contact)
     answers = [""]
 
     def passes():
-        answers[0] = _complaint(Machine(max(patience.left(), SECONDS_PER_ASKING)), check)
+        answers[0] = _complaint(machine.Machine(max(patience.left(), SECONDS_PER_ASKING)), check)
         return answers[0] is None
 
     if patience.wait_until(passes, interval=check["interval"]):
         return None
-    return "%s (asked for %s)" % (answers[0], in_seconds(patience.timeout))
+    return "%s (asked for %s)" % (answers[0], machine.in_seconds(patience.timeout))
 
 
 def _complaint(host, check):
@@ -33,7 +33,7 @@ def _complaint(host, check):
         for name, ask in (("uri", _uri), ("command", _command), ("port", _port), ("service", _service)):
             if check.get(name) is not None:
                 return ask(host, check)
-    except StepError as error:
+    except machine.StepError as error:
         return str(error)
     return "A health check must have one of uri, command, port, service"
 
@@ -41,7 +41,7 @@ def _complaint(host, check):
 def _uri(host, check):
     uri = check["uri"]
     try:
-        _status, text = request(
+        _status, text = machine.request(
             uri["url"],
             method=uri["method"],
             body=uri.get("body"),
@@ -51,7 +51,7 @@ def _uri(host, check):
             accepted=uri["status_code"],
             proxy=False,
         )
-    except WebError as error:
+    except machine.WebError as error:
         return str(error)
     wanted = uri.get("contains")
     return None if not wanted or wanted in text else "%s answers without %r" % (uri["url"], wanted)
@@ -59,7 +59,11 @@ def _uri(host, check):
 
 def _command(host, check):
     code, output = host.run(check["command"])
-    return None if code == 0 else "%s ends with exit code %d%s" % (words_of(check["command"])[0], code, said(output))
+    return (
+        None
+        if code == 0
+        else "%s ends with exit code %d%s" % (machine.words_of(check["command"])[0], code, machine.said(output))
+    )
 
 
 def _port(host, check):

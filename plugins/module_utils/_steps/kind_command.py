@@ -8,8 +8,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import os
 
+from . import machine
 from .kind import A_COMMAND, A_TIMEOUT, Kind
-from .machine import NotRun, words_of
 
 
 class Command(Kind):
@@ -40,7 +40,7 @@ class Command(Kind):
     def run(cls, host, command, before):
         if command and not before.get("already_done"):
             try:
-                host.change("ran %s" % words_of(command)[0], host.must_run, command)
-            except NotRun:
+                host.change("ran %s" % machine.words_of(command)[0], host.must_run, command)
+            except machine.NotRun:
                 host.done.pop()
                 raise

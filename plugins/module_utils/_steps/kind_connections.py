@@ -6,8 +6,8 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from . import machine
 from .kind import Kind
-from .machine import StepError, in_seconds
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 ESTABLISHED = "01"
@@ -48,11 +48,11 @@ class Connections(Kind):
         complaint = "%d established connections on port %s are left after %s, at most %d are allowed" % (
             count(arguments["ports"]),
             ports,
-            in_seconds(host.timeout),
+            machine.in_seconds(host.timeout),
             at_most,
         )
         if arguments["on_timeout"] == "fail":
-            raise StepError(complaint)
+            raise machine.StepError(complaint)
         host.warnings.append(complaint)
 
 
@@ -65,7 +65,7 @@ def count(ports, tables=TABLES):
         except OSError:
             continue  # no IPv6 on this host
     if not texts:
-        raise StepError("Connections can't be counted: there is no %s on this host" % TABLES[0])
+        raise machine.StepError("Connections can't be counted: there is no %s on this host" % TABLES[0])
     return sum(count_in(text, ports) for text in texts)
 
 

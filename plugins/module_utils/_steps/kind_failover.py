@@ -6,9 +6,9 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from . import machine
 from .kind import A_COMMAND, A_TIMEOUT
 from .kind_command import Command
-from .machine import StepError, in_seconds, words_of
 
 
 class Failover(Command):
@@ -38,7 +38,11 @@ class Failover(Command):
         if not check or host.check_mode:
             return
         if not host.wait_until(lambda: host.run(check)[0] == 0, interval=1):
-            raise StepError(
+            raise machine.StepError(
                 "%s ran, but %s did not say within %s that the part was handed over"
-                % (words_of(arguments["command"])[0], words_of(check)[0], in_seconds(host.timeout))
+                % (
+                    machine.words_of(arguments["command"])[0],
+                    machine.words_of(check)[0],
+                    machine.in_seconds(host.timeout),
+                )
             )

@@ -10,8 +10,9 @@ import errno
 import re
 import socket
 
+from . import machine
 from .kind import PATH, Kind
-from .machine import StepError, bad_path, in_seconds
+from .machine import StepError
 
 # A space or a semicolon would begin another command in HAProxy's command line.
 NAME = re.compile(r"[A-Za-z0-9_.:-]+\Z")
@@ -41,7 +42,7 @@ class HAProxy(Kind):
         for name in ("backend", "server"):
             if not NAME.match(str(arguments[name])):
                 yield "%r can't be the name of a %s of HAProxy" % (arguments[name], name)
-        for problem in bad_path("socket", arguments["socket"]):
+        for problem in machine.bad_path("socket", arguments["socket"]):
             yield problem
 
     @classmethod
@@ -67,7 +68,7 @@ class HAProxy(Kind):
         if not host.wait_until(lambda: _sessions(arguments) <= wait_sessions):
             raise StepError(
                 "HAProxy still has %d sessions with %s after %s, at most %d are allowed"
-                % (_sessions(arguments), name, in_seconds(host.timeout), wait_sessions)
+                % (_sessions(arguments), name, machine.in_seconds(host.timeout), wait_sessions)
             )
 
     @classmethod
@@ -84,7 +85,8 @@ class HAProxy(Kind):
         # The next host must not be taken out of rotation before HAProxy sends anything to this one.
         if before.get("up") and not host.check_mode and not host.wait_until(lambda: _in_rotation(arguments)):
             raise StepError(
-                "HAProxy does not take %s for up after %s: look at its health check" % (name, in_seconds(host.timeout))
+                "HAProxy does not take %s for up after %s: look at its health check"
+                % (name, machine.in_seconds(host.timeout))
             )
 
 

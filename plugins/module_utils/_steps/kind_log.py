@@ -9,8 +9,8 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 import re
 import syslog
 
+from . import machine
 from .kind import Kind
-from .machine import WebError, bad_web_address, request
 
 TAG = re.compile(r"[A-Za-z0-9_.@:/-]{1,64}\Z")
 WEBHOOK = dict(
@@ -49,7 +49,7 @@ class Log(Kind):
         if not TAG.match(str(arguments.get("tag") or "azure-maintenance")):
             yield "%r can't be the tag of a message" % arguments["tag"]
         webhook = arguments.get("webhook")
-        problem = bad_web_address(webhook["url"], webhook.get("headers")) if webhook else None
+        problem = machine.bad_web_address(webhook["url"], webhook.get("headers")) if webhook else None
         if problem:
             yield problem
 
@@ -86,7 +86,7 @@ def _write(arguments, message):
 def send_message(host, webhook, message):
     body = webhook.get("body")
     try:
-        request(
+        machine.request(
             webhook["url"],
             method="POST",
             body={"text": message} if body is None else body,
@@ -94,7 +94,7 @@ def send_message(host, webhook, message):
             timeout=min(host.left(), webhook.get("timeout") or 10),
             validate_certs=webhook.get("validate_certs", True),
         )
-    except WebError as error:
+    except machine.WebError as error:
         if webhook.get("required"):
             raise
         host.warnings.append("The webhook was not told: %s" % error)

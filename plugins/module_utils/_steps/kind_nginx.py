@@ -12,8 +12,9 @@ import os
 import re
 import shutil
 
+from . import machine
 from .kind import A_COMMAND, PATH, Kind
-from .machine import StepError, bad_path
+from .machine import StepError
 
 SERVER = re.compile(r"[A-Za-z0-9_.:/\[\]-]+\Z")
 # A `server` directive that is not in a comment; its last word decides.
@@ -41,7 +42,7 @@ class Nginx(Kind):
     def problems(cls, arguments, on_windows=False):
         if not SERVER.match(str(arguments["server"])):
             yield "%r can't be the address of a server in nginx" % arguments["server"]
-        for problem in bad_path("upstream_file", arguments["upstream_file"]):
+        for problem in machine.bad_path("upstream_file", arguments["upstream_file"]):
             yield problem
 
     @classmethod

@@ -8,8 +8,9 @@ This file runs on the managed host: standard library only, Python 3.6 or newer.
 
 import json
 
+from . import machine
 from .kind import Kind
-from .machine import StepError, WebError, bad_web_address, in_seconds, request
+from .machine import StepError
 
 LEADERS = ("leader", "master", "primary", "standby_leader")
 
@@ -31,7 +32,7 @@ class Patroni(Kind):
 
     @classmethod
     def problems(cls, arguments, on_windows=False):
-        problem = bad_web_address(arguments["url"], None)
+        problem = machine.bad_web_address(arguments["url"], None)
         return [problem] if problem else []
 
     @classmethod
@@ -52,7 +53,7 @@ class Patroni(Kind):
             lambda: _other_leader(host, arguments, node["name"]), interval=1
         ):
             raise StepError(
-                "Patroni took the switchover, but no other member leads after %s" % in_seconds(host.timeout)
+                "Patroni took the switchover, but no other member leads after %s" % machine.in_seconds(host.timeout)
             )
 
     @classmethod
@@ -68,7 +69,7 @@ class Patroni(Kind):
         host.change("switched back to %s" % name, _switch, host, arguments, order)
         if not host.check_mode and not host.wait_until(lambda: _leads(host, arguments, name), interval=1):
             raise StepError(
-                "Patroni took the switchover, but %s does not lead after %s" % (name, in_seconds(host.timeout))
+                "Patroni took the switchover, but %s does not lead after %s" % (name, machine.in_seconds(host.timeout))
             )
 
 
@@ -108,7 +109,7 @@ def _leads(host, arguments, name):
 def _leader_runs(host, arguments, is_wanted):
     try:
         members = _members(host, arguments)
-    except WebError:
+    except machine.WebError:
         return False  # it restarts PostgreSQL, ask again
     leaders = [member for member in members if member.get("role") in LEADERS]
     return len(leaders) == 1 and is_wanted(leaders[0]) and leaders[0].get("state") == "running"
@@ -117,7 +118,7 @@ def _leader_runs(host, arguments, is_wanted):
 def _switch(host, arguments, order):
     try:
         _request(host, arguments, "/switchover", method="POST", body=order)
-    except WebError as error:
+    except machine.WebError as error:
         raise StepError("Patroni refuses the switchover. %s" % error) from None
 
 
@@ -135,7 +136,7 @@ def _ask(host, arguments, path):
 
 def _request(host, arguments, path, **more):
     login = (arguments["username"], arguments.get("password") or "") if arguments.get("username") else None
-    return request(
+    return machine.request(
         arguments["url"].rstrip("/") + path,
         timeout=max(1, host.left()),
         validate_certs=arguments.get("validate_certs", True),

@@ -11,8 +11,9 @@ import contextlib
 import os
 import stat
 
+from . import machine
 from .kind import A_TIMEOUT, PATH, Kind
-from .machine import StepError, bad_path
+from .machine import StepError
 
 LARGEST_FILE = 64 * 1024
 
@@ -31,7 +32,7 @@ class ProbeFile(Kind):
 
     @classmethod
     def problems(cls, arguments, on_windows=False):
-        return bad_path("path", arguments["path"], on_windows)
+        return machine.bad_path("path", arguments["path"], on_windows)
 
     @classmethod
     def needs(cls, arguments):

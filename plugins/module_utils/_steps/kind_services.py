@@ -6,8 +6,9 @@
 This file runs on the managed host: standard library only, Python 3.6 or newer.
 """
 
+from . import machine
 from .kind import A_TIMEOUT, UNIT, Kind
-from .machine import StepError, bad_service, said
+from .machine import StepError
 
 RUNNING = ("active", "activating", "reloading", "refreshing")
 
@@ -20,7 +21,7 @@ class Services(Kind):
 
     @classmethod
     def problems(cls, arguments, on_windows=False):
-        return [problem for name in arguments["names"] for problem in bad_service(name, on_windows)]
+        return [problem for name in arguments["names"] for problem in machine.bad_service(name, on_windows)]
 
     @classmethod
     def needs(cls, arguments):
@@ -76,7 +77,7 @@ def _systemctl(host, verb, names):
     if code != 0:
         raise StepError(
             "systemctl %s %s ended with exit code %d%s. `systemctl status` and `journalctl -u` on the host tell why"
-            % (verb, " ".join(names), code, said(output))
+            % (verb, " ".join(names), code, machine.said(output))
         )
 
 
@@ -86,7 +87,7 @@ def _states(host, names):
     code, output = host.run(command)
     units = [_properties(block) for block in output.split("\n\n")] if code == 0 else []
     if len(units) != len(names):
-        raise StepError("systemctl does not tell the state of %s%s" % (", ".join(names), said(output)))
+        raise StepError("systemctl does not tell the state of %s%s" % (", ".join(names), machine.said(output)))
     states = {}
     for name, unit in zip(names, units):
         if unit.get("LoadState") not in ("loaded", "masked"):

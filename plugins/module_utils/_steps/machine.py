@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 
-from .._azure.http import Broken, NotAccepted, NotResolved, TimedOut, ask
+from .._azure import http
 
 # As systemd has them. A word that begins with a dash would be an option.
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]{0,254}")
@@ -231,8 +231,8 @@ def request(
         headers["Authorization"] = "Basic " + base64.b64encode(":".join(login).encode("utf-8")).decode("ascii")
     text = json.dumps(body) if is_data else None if body is None else str(body)
     try:
-        answer = ask(url, method, text, headers, max(0.1, timeout), by_proxy=proxy, validate_certs=validate_certs)
-    except (NotResolved, NotAccepted, Broken, TimedOut, ValueError) as problem:
+        answer = http.ask(url, method, text, headers, max(0.1, timeout), by_proxy=proxy, validate_certs=validate_certs)
+    except (http.NotResolved, http.NotAccepted, http.Broken, http.TimedOut, ValueError) as problem:
         raise WebError("%s does not answer: %s" % (url, str(problem) or "no answer in %g s" % timeout)) from None
     status, text = answer.status, answer.body.decode("utf-8", "replace")
     if status not in accepted if accepted else not 200 <= status < 300:

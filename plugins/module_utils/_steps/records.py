@@ -10,8 +10,7 @@ import hashlib
 import json
 import os
 
-from .._host.files import LARGEST_FILE, KeptFile
-from .._host.journal import utc_now
+from .._host import files, journal
 from .machine import StepError
 
 # A load balancer keeps its own record of the host for which it took a server out of rotation, and of the state before.
@@ -28,7 +27,9 @@ class RecordFile:
 
     def __init__(self, folder, action, run_id, predict_only=False):
         name = hashlib.sha256(json.dumps(action["acts_on"], sort_keys=True).encode("utf-8")).hexdigest()[:32]
-        self.file = KeptFile(os.path.join(_expanded(folder), name + ".json"), "record", "drain_records", StepError)
+        self.file = files.KeptFile(
+            os.path.join(_expanded(folder), name + ".json"), "record", "drain_records", StepError
+        )
         self.action = action
         self.run_id = run_id
         self.predict_only = predict_only
@@ -44,7 +45,7 @@ class RecordFile:
             before = kept["before"] if kept else look()
             events = (kept["events"] if kept else []) + self.action["events"]
             data = dict(self.action, version=VERSION, run_id=self.run_id, before=before)
-            data.update(events=sorted(set(events)), at=kept["at"] if kept else utc_now())
+            data.update(events=sorted(set(events)), at=kept["at"] if kept else journal.utc_now())
             # A VM that Azure takes away is no longer waited for, whatever else it was drained for.
             data.update(types=sorted(set(types_of(kept) if kept else []) | {self.action["type"]}))
             self.file.write(data)
@@ -143,6 +144,6 @@ def carried_out(request, check_mode):
 def _kept(path):
     try:
         with open(path, "rb") as record_file:
-            return understood(record_file.read(LARGEST_FILE))
+            return understood(record_file.read(files.LARGEST_FILE))
     except OSError:
         return None

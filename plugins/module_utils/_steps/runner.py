@@ -10,14 +10,15 @@ import contextlib
 import os
 import time
 
-from .._azure.documents import CONFIRMED
+from .._azure import documents
 from .._host import audit as _audit
-from .._host.files import HERE
+from .._host import files
 from .._host.journal import JournalError, JournalFile, all_drained, has_to_be_undone, recorded, utc_now
 from .._host.ownership import StepLock
 from . import health as _health
+from . import machine
 from .kind import kind_of, load_kinds
-from .machine import Machine, StepError
+from .machine import StepError
 from .records import RecordFile
 
 
@@ -35,7 +36,7 @@ def workings_of(name, arguments):
 
 
 class StepRunner:
-    def __init__(self, journal, run_id, check_mode=False, clock=time.monotonic, here=HERE):
+    def __init__(self, journal, run_id, check_mode=False, clock=time.monotonic, here=files.HERE):
         self.here = here
         self.journal = JournalFile(journal, predict_only=check_mode, here=here) if journal else None
         self.run_id = run_id
@@ -130,7 +131,7 @@ class StepRunner:
         """Write down what the last steps left open; after a restore look at the host's health first."""
         status = "done" if final == "drained" else "undone"
         data = self.record([], finished, status, final="drained" if final == "drained" else None)
-        host = Machine(timeout, self.check_mode, contact=self.contact)
+        host = machine.Machine(timeout, self.check_mode, contact=self.contact)
         checks = [] if self.check_mode else health
         if checks:
             self._check_that_it_can_act("check its health")
@@ -181,7 +182,7 @@ class StepRunner:
     def tell_confirmed(self, approvals):
         """A line for each approval that has come to something, see newly_confirmed."""
         for details in [] if self.check_mode else approvals:
-            _audit.tell(self.audit, CONFIRMED, **details)
+            _audit.tell(self.audit, documents.CONFIRMED, **details)
 
     def failed(self, step, message, changed_nothing=False):
         """Write the failure down where that can be done."""
@@ -215,7 +216,7 @@ class StepRunner:
     def _host(self, arguments, timeout):
         self._check_that_it_can_act("do a step")
         own = arguments.get("timeout")
-        return Machine(min(own, timeout) if own else timeout, self.check_mode, contact=self.contact)
+        return machine.Machine(min(own, timeout) if own else timeout, self.check_mode, contact=self.contact)
 
     def _told(self, result, data, step, status):
         data = data or {}

@@ -12,9 +12,8 @@ import signal
 import sys
 import time
 
-from .._azure.imds import chance
-from .._host.files import SharedFile
-from .._host.run_mark import TOLD_BY_REFLEXES
+from .._azure import imds
+from .._host import files, run_mark
 
 
 class Child:
@@ -100,7 +99,7 @@ class _Address:
         self.number = number
         self.heartbeat = heartbeat
         # A fleet that was started at once does not speak at once.
-        self.next_at = now + chance() * heartbeat
+        self.next_at = now + imds.chance() * heartbeat
         self.has_failed = False
         self.pending = None
         self.child = None
@@ -143,7 +142,7 @@ class _Address:
         if self.child_reason == "changed":
             self.pending = "changed"
         self.has_failed = True
-        self.next_at = now + chance() * self.heartbeat
+        self.next_at = now + imds.chance() * self.heartbeat
 
     def kill(self):
         if self.child:
@@ -163,13 +162,13 @@ def trigger_beside(status_file):
 
 def told_beside(status_file):
     """What the reflexes tell the watcher for its status."""
-    return os.path.join(os.path.dirname(status_file), TOLD_BY_REFLEXES)
+    return os.path.join(os.path.dirname(status_file), run_mark.TOLD_BY_REFLEXES)
 
 
 class ReflexStarter:
     def __init__(self, settings, program, start=Child, clock=time.monotonic):
         self.by = settings["reflex_by"]
-        self.trigger = SharedFile(trigger_beside(settings["status_file"]))
+        self.trigger = files.SharedFile(trigger_beside(settings["status_file"]))
         self.told = told_beside(settings["status_file"])
         self._command = [sys.executable, "-I", "-S", program, "--reflex", settings["reflex_settings"]]
         self._start = start

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 
-from .._azure.documents import canonical_id, canonical_name, names_host, refresh, takes_away, timestamp
+from .._azure import documents
 from .._azure.rules import first_match
 
 # Every host decides for itself here, so only the document keeps two of them from going down at once: of the events that
@@ -38,7 +38,7 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
     if not candidates:
         return Reflex(None, False, False, False, "there is nothing to do", None)
     # An event that takes its own VM away takes nothing from the others.
-    candidates.sort(key=lambda one: (not takes_away(one[0]), one[0]["not_before"] or ""))
+    candidates.sort(key=lambda one: (not documents.takes_away(one[0]), one[0]["not_before"] or ""))
     waits = []
     for event, rule in candidates:
         reflex = _of_one(event, rule, events, sightings, now, latest, run)
@@ -52,16 +52,16 @@ def decide_reflex(document, vm_name, sightings, rules, now, latest, run=NO_RUN):
 def approvable_events(document, vm_name, rules, now):
     """The ids of the events that these rules have approved."""
     ruled = _ruled(_by_now(document, now), vm_name, rules)
-    return {canonical_id(event["id"]) for event, rule in ruled if rule.action == "drain_and_approve"}
+    return {documents.canonical_id(event["id"]) for event, rule in ruled if rule.action == "drain_and_approve"}
 
 
 def _by_now(document, now):
-    return refresh({"events": [dict(event) for event in document["events"]]}, now)["events"]
+    return documents.refresh({"events": [dict(event) for event in document["events"]]}, now)["events"]
 
 
 def _ruled(events, vm_name, rules):
     """The events of this VM, each with the rule that decides about it."""
-    found = [(event, first_match(event, rules)) for event in events if names_host(event, vm_name)]
+    found = [(event, first_match(event, rules)) for event in events if documents.names_host(event, vm_name)]
     return [(event, rule) for event, rule in found if rule]
 
 
@@ -77,8 +77,8 @@ def _of_one(event, rule, events, sightings, now, latest, run):
         times = [one for one in (seconds, until_latest) if one is not None]
         return Reflex(None, False, False, past_others, why, min(times) if times else None)
 
-    due = None if event["not_before"] is None else timestamp(event["not_before"])
-    if takes_away(event):
+    due = None if event["not_before"] is None else documents.timestamp(event["not_before"])
+    if documents.takes_away(event):
         return begin("this VM is going to be taken away")
     if run.holds:
         return wait("a run is at work on this host", 1)
@@ -105,8 +105,8 @@ def _of_one(event, rule, events, sightings, now, latest, run):
 
 def others_than(event, events):
     """The events that name a VM which this one does not."""
-    mine = [canonical_name(name) for name in event["resources"]]
-    return [other for other in events if any(canonical_name(name) not in mine for name in other["resources"])]
+    mine = [documents.canonical_name(name) for name in event["resources"]]
+    return [other for other in events if any(documents.canonical_name(name) not in mine for name in other["resources"])]
 
 
 def may_be_approved(document, event, vm_name):
@@ -114,11 +114,13 @@ def may_be_approved(document, event, vm_name):
 
     `event` is what the host was drained for.
     """
-    shown = [one for one in document["events"] if canonical_id(one["id"]) == canonical_id(event["id"])]
+    shown = [
+        one for one in document["events"] if documents.canonical_id(one["id"]) == documents.canonical_id(event["id"])
+    ]
     if len(shown) != 1 or shown[0]["status"] != "Scheduled":
         return False
     same = all(shown[0][key] == event.get(key) for key in ("type", "not_before", "resources"))
-    alone = [canonical_name(name) for name in shown[0]["resources"]] == [canonical_name(vm_name)]
+    alone = [documents.canonical_name(name) for name in shown[0]["resources"]] == [documents.canonical_name(vm_name)]
     return same and alone and not others_than(shown[0], document["events"])
 
 
@@ -156,7 +158,7 @@ def has_done_its_part(journal, boot):
 
 
 def _id_of(event):
-    return canonical_id(str(event.get("id", "")))
+    return documents.canonical_id(str(event.get("id", "")))
 
 
 # What a journal has for a while after its VM was to be taken away, or after a run that never came back.
@@ -205,7 +207,7 @@ def next_action(it):
     if leaves_for:
         return Action(DRAIN, leaves_for, None)
     # What is done goes by the more urgent event, which gives way to nobody.
-    urgent = next((event for event in shown if takes_away(event)), None)
+    urgent = next((event for event in shown if documents.takes_away(event)), None)
     if it.run.holds and not urgent:
         # It takes over what is here, or lets go.
         return Action(WAIT, None, 1)
@@ -226,18 +228,18 @@ def next_action(it):
 def _to_leave_for(it):
     """The event that takes this VM away and that the journal does not know yet, or None."""
     event = it.reflex.event
-    is_one = event and takes_away(event) and not has_event(it.journal, event)
+    is_one = event and documents.takes_away(event) and not has_event(it.journal, event)
     return event if is_one else None
 
 
 def shown_events(journal, document):
     """The events of the document that the journal is about."""
-    wanted = [canonical_id(str(event.get("id", ""))) for event in journal["events"]]
-    return [event for event in document["events"] if canonical_id(event["id"]) in wanted]
+    wanted = [documents.canonical_id(str(event.get("id", ""))) for event in journal["events"]]
+    return [event for event in document["events"] if documents.canonical_id(event["id"]) in wanted]
 
 
 def _when_it_is_over(it):
-    is_taken_away = any(takes_away(event) for event in it.journal["events"])
+    is_taken_away = any(documents.takes_away(event) for event in it.journal["events"])
     if is_taken_away and it.journal.get("boot_id") == it.boot and (it.over_for or 0) < SECONDS_OVER:
         return Action(WAIT, None, SECONDS_OVER - (it.over_for or 0))
     return Action(RETURN, None, None)
@@ -272,13 +274,15 @@ def _approval(it, shown):
     if it.run.holds:
         return Action(WAIT, None, None)
     for event in shown:
-        event_id = canonical_id(event["id"])
+        event_id = documents.canonical_id(event["id"])
         if event_id not in it.approvable or not has_in(it.journal, "approve", event):
             continue
         # As it was when the host was drained for it.
         if not may_be_approved(it.document, of_journal(it.journal, event), it.vm_name):
             continue
-        marks = [mark["at"] for mark in it.journal.get("marks", []) if canonical_id(mark["event"]) == event_id]
+        marks = [
+            mark["at"] for mark in it.journal.get("marks", []) if documents.canonical_id(mark["event"]) == event_id
+        ]
         age = it.now - max(marks or [0])
         if 0 <= age < SECONDS_TO_START:
             return Action(WAIT, None, SECONDS_TO_START - age)
@@ -316,14 +320,16 @@ class Sightings:
     def note(self, document, vm_name, now):
         """Take in a good reading. Returns whether there is something new to keep."""
         incarnation = document["document_incarnation"]
-        shown = {canonical_id(event["id"]): event for event in document["events"]}
+        shown = {documents.canonical_id(event["id"]): event for event in document["events"]}
         if self.generation and incarnation == self.incarnation and set(shown) == set(self.seen):
             return False
         self.generation += 1
         is_next = _is_next(self.incarnation, incarnation)
         for event_id, event in shown.items():
             if event_id not in self.seen:
-                has_others = any(canonical_name(name) != canonical_name(vm_name) for name in event["resources"])
+                has_others = any(
+                    documents.canonical_name(name) != documents.canonical_name(vm_name) for name in event["resources"]
+                )
                 self.seen[event_id] = [self.generation, is_next, event["not_before"] or "", has_others]
         for event_id in [event_id for event_id in self.seen if event_id not in shown]:
             if self.seen.pop(event_id)[3]:
@@ -340,7 +346,7 @@ class Sightings:
         if event["status"] == "Started":
             # Azure has both under way: nothing is gained by waiting.
             return True
-        mine, its = (self.seen.get(canonical_id(one["id"])) for one in (event, other))
+        mine, its = (self.seen.get(documents.canonical_id(one["id"])) for one in (event, other))
         if mine is None or its is None:
             return False
         if mine[0] != its[0]:
@@ -348,7 +354,7 @@ class Sightings:
         if not mine[1]:
             return False
         # As they were when they came, as Azure may change a date.
-        return (mine[2], canonical_id(event["id"])) < (its[2], canonical_id(other["id"]))
+        return (mine[2], documents.canonical_id(event["id"])) < (its[2], documents.canonical_id(other["id"]))
 
 
 def _is_next(before, now):

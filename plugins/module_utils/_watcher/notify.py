@@ -12,9 +12,8 @@ import json
 import signal
 import time
 
-from .._azure.documents import iso
-from .._azure.http import Broken, NotAccepted, NotResolved, TimedOut, ask
-from .._host.run_mark import path_beside
+from .._azure import documents, http
+from .._host import run_mark
 from .protocol import ended_for
 
 
@@ -33,9 +32,9 @@ class NotTold(Exception):
 
 def notice_of(name, sequence, reason, status, now, run_until=None):
     """The body of a notice. `status` is None before the first good reading; `run_until` while no run is at work."""
-    about = {"host": name, "sent_at": iso(now), "sequence": sequence, "reason": reason, "status": status}
+    about = {"host": name, "sent_at": documents.iso(now), "sequence": sequence, "reason": reason, "status": status}
     if run_until is not None:
-        about["run_until"] = iso(run_until)
+        about["run_until"] = documents.iso(run_until)
     return json.dumps({"maintenance": about})
 
 
@@ -53,10 +52,10 @@ def send(address, name, body, now):
     """Raises NotTold for all but a 2xx. Redirects are not followed: the receiver is the one that was named."""
     headers = headers_of(address, name, body, now)
     try:
-        status = ask(address["url"], "POST", body, headers, SECONDS, ca_file=address.get("ca_file")).status
-    except (NotResolved, NotAccepted, Broken) as problem:
+        status = http.ask(address["url"], "POST", body, headers, SECONDS, ca_file=address.get("ca_file")).status
+    except (http.NotResolved, http.NotAccepted, http.Broken) as problem:
         raise NotTold(str(problem)) from None
-    except TimedOut:
+    except http.TimedOut:
         raise NotTold("no answer in %d s" % SECONDS) from None
     if not 200 <= status <= 299:
         raise NotTold("it answered %d" % status)
@@ -72,7 +71,7 @@ def main(settings, number, reason, sequence, say):
             status = json.loads(status_file.read().decode("utf-8"))
     except (OSError, ValueError):
         status = None
-    ended = ended_for(path_beside(settings["status_file"]), now)
+    ended = ended_for(run_mark.path_beside(settings["status_file"]), now)
     run_until = now - ended if ended is not None and ended < 0 else None
     try:
         send(address, settings["name"], notice_of(settings["name"], sequence, reason, status, now, run_until), now)

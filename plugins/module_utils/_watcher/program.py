@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 
-from .._azure.http import DEFAULT_ENDPOINT, HttpTransport
-from .children import Notices, ReflexStarter
+from .._azure import http
+from . import children
 from .protocol import BadSettings, read_reflex_settings, read_settings
 from .watch import LONGEST_CALL, USUAL_CALL, Reader, Watch, say
 
@@ -39,8 +39,8 @@ def main(words):
         return 0
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
-    notices = Notices(settings, words[1], sys.argv[0])
-    Watch(settings, _reader(settings), notices, ReflexStarter(settings, sys.argv[0])).run()
+    notices = children.Notices(settings, words[1], sys.argv[0])
+    Watch(settings, _reader(settings), notices, children.ReflexStarter(settings, sys.argv[0])).run()
     return 0
 
 
@@ -86,6 +86,6 @@ def _reader(settings, keep=True, first_call=LONGEST_CALL):
         # Imported where it is needed, which is rarely: it is large.
         from .._azure.imds import endpoints_by_dhcp as discovered_endpoints
 
-        endpoints = [DEFAULT_ENDPOINT] + discovered_endpoints()
-    transports = [HttpTransport(endpoint, keep=keep) for endpoint in endpoints]
+        endpoints = [http.DEFAULT_ENDPOINT] + discovered_endpoints()
+    transports = [http.HttpTransport(endpoint, keep=keep) for endpoint in endpoints]
     return Reader(transports, settings["api_version"], settings["vm_name"], first_call=first_call)

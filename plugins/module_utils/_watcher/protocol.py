@@ -12,14 +12,14 @@ import os
 import stat
 import time
 
-from .._azure.http import DEFAULT_ENDPOINT
-from .._host.run_mark import SECONDS_OF_A_MARK
-from .decide import NO_RUN, RunMark
+from .._azure import http
+from .._host import run_mark
+from . import decide
 
 # Name -> default. One without a default has to be there.
 DEFAULTS = {
     "name": None,
-    "endpoint": DEFAULT_ENDPOINT,
+    "endpoint": http.DEFAULT_ENDPOINT,
     "api_version": "2020-07-01",
     "vm_name": None,
     "interval": 1,
@@ -90,7 +90,7 @@ def read_run_mark(path, now=None):
     """What it says by now. One that is damaged holds nobody back: it is no run's."""
     now = time.time() if now is None else now
     ended = ended_for(path, now)
-    return NO_RUN if ended is None else RunMark(ended < 0, ended < SECONDS_RECENT)
+    return decide.NO_RUN if ended is None else decide.RunMark(ended < 0, ended < SECONDS_RECENT)
 
 
 def ended_for(path, now):
@@ -101,7 +101,7 @@ def ended_for(path, now):
         if isinstance(until, bool) or not isinstance(until, (int, float)) or not math.isfinite(until):
             return None
         # Not further ahead than it can have been left, whatever somebody wrote there.
-        return now - min(until, left_at + SECONDS_OF_A_MARK)
+        return now - min(until, left_at + run_mark.SECONDS_OF_A_MARK)
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
@@ -124,6 +124,6 @@ def _left_at(mark, date, now):
         os.utime(mark.fileno(), (now, now))
     except OSError:
         # The watcher's own user, who only tells of it. He can't know when its time is over.
-        if date > now + SECONDS_OF_A_MARK:
+        if date > now + run_mark.SECONDS_OF_A_MARK:
             raise ValueError("The mark is dated in the future") from None
     return now

@@ -14,24 +14,12 @@ import os
 import threading
 import time
 
-from .._azure.documents import (
-    CONFIRMED,
-    approval_body,
-    canonical_id,
-    effects_of_marks,
-    iso,
-    newly_confirmed,
-    parse_document,
-    takes_away,
-    with_confirmed,
-)
-from .._azure.http import HttpTransport
-from .._azure.imds import ImdsError
+from .._azure import documents, http, imds
 from .._azure.rules import BadRules, read_rules
 from .._host import audit as _audit
 from .._host import clock as _clock
+from .._host import files, run_mark
 from .._host.clock import boot_id
-from .._host.files import AtWork, KeptFile, SharedFile
 from .._host.journal import (
     JournalError,
     JournalFile,
@@ -43,27 +31,12 @@ from .._host.journal import (
     utc_now,
 )
 from .._host.ownership import OwnedJournal
-from .._host.run_mark import owner_name, path_beside
+from .._steps import machine
 from .._steps.kind import is_known, kind_of
-from .._steps.machine import StepError
 from .._steps.runner import StepRunner
+from . import children
 from . import decide as _decide
 from . import protocol as _protocol
-from .children import told_beside, trigger_beside
-from .decide import (
-    FLAGS,
-    TELL,
-    Sightings,
-    filled_in,
-    has_done_its_part,
-    has_event,
-    has_in,
-    is_same_step,
-    may_be_approved,
-    put_in,
-    steps_to_do,
-    to_do,
-)
 from .protocol import SHORTEST_INTERVAL
 
 SECONDS_BETWEEN_RENEWALS = 10
@@ -95,16 +68,16 @@ class Actions:
         before = self._of_us_or(owner, self.journal.read())
         self._undo_an_earlier_list()
         steps, digest = self.settings["steps"], self.settings["steps_digest"]
-        is_new = not has_event(before, event)
+        is_new = not _decide.has_event(before, event)
         # As it was decided when it began.
-        approve = reflex.approve if is_new else has_in(before, "approve", event)
-        past_others = reflex.past_others if is_new else has_in(before, "past_others", event)
+        approve = reflex.approve if is_new else _decide.has_in(before, "approve", event)
+        past_others = reflex.past_others if is_new else _decide.has_in(before, "past_others", event)
 
         def begin(data):
             data = begun(self._of_us_or(owner, data), [event], self.ours, boot_id(), utc_now())
-            put_in(data, "approve", event, approve)
-            put_in(data, "past_others", event, past_others)
-            mine, data["left"] = to_do(steps, past_others, data)
+            _decide.put_in(data, "approve", event, approve)
+            _decide.put_in(data, "past_others", event, past_others)
+            mine, data["left"] = _decide.to_do(steps, past_others, data)
             if not mine:
                 why = "; ".join(data["left"] or ["there is none"])
                 raise NotDone("no step can be done by this host itself: %s" % why)
@@ -120,13 +93,13 @@ class Actions:
         data = self.owned.take(begin)
         if is_new:
             self.tell("drain begins", event=event["id"], why=reflex.why)
-        mine, left = to_do(steps, past_others, data)
+        mine, left = _decide.to_do(steps, past_others, data)
         done = _done_in(data)
         with self._at_work():
             for step in mine:
                 if step["number"] not in done:
                     self._give_way(event)
-                    self._step("drain", filled_in(step, event))
+                    self._step("drain", _decide.filled_in(step, event))
             if left:
                 self.journal.change(lambda data: data and dict(data, own_steps_done=True), self.ours)
             else:
@@ -143,7 +116,7 @@ class Actions:
         data, digest = self.journal.read(), self.settings["steps_digest"]
         begun_with = (data or {}).get("steps_digest") or digest
         # A host that is drained stays so, as its event may begin at any moment.
-        if begun_with != digest and not has_done_its_part(data, boot_id()):
+        if begun_with != digest and not _decide.has_done_its_part(data, boot_id()):
             self.tell("steps have changed", list=digest, list_before=begun_with)
             self.return_to_service(take_over=True)
 
@@ -154,24 +127,26 @@ class Actions:
         if today.get("left") or today.get("kind") != step["kind"] or not events:
             return step
         kind, arguments = kind_of(today["kind"], today["arguments"])
-        is_another = any(is_same_step(one, today) for one in journal["steps"])
+        is_another = any(_decide.is_same_step(one, today) for one in journal["steps"])
         if is_another or not kind.known_by or kind.leaves_nothing(arguments):
             return step
-        return dict(filled_in(today, events[0]), before=step["before"])
+        return dict(_decide.filled_in(today, events[0]), before=step["before"])
 
     def _give_way(self, event):
-        if not takes_away(event) and self.run_is_there():
+        if not documents.takes_away(event) and self.run_is_there():
             raise NotDone("a run has come to this host, which takes over what was begun")
 
     def tell_confirmed(self, journal, document, read_at):
         """Of the approvals that were sent from here, also by a run, those that this reading shows to have arrived."""
-        statuses = {canonical_id(event["id"]): event["status"] for event in document["events"]}
-        effects = effects_of_marks(journal, statuses, iso(read_at), document["document_incarnation"])
-        confirmed = newly_confirmed(journal, effects)
+        statuses = {documents.canonical_id(event["id"]): event["status"] for event in document["events"]}
+        effects = documents.effects_of_marks(
+            journal, statuses, documents.iso(read_at), document["document_incarnation"]
+        )
+        confirmed = documents.newly_confirmed(journal, effects)
         if confirmed:
-            self.journal.change(lambda data: data and with_confirmed(data, confirmed), journal.get("run_id"))
+            self.journal.change(lambda data: data and documents.with_confirmed(data, confirmed), journal.get("run_id"))
             for details in confirmed:
-                self.tell(CONFIRMED, **details)
+                self.tell(documents.CONFIRMED, **details)
 
     def return_to_service(self, take_over=False):
         """Undo, last first, what the journal says was done here. What was done elsewhere is left for a run."""
@@ -245,13 +220,13 @@ class Actions:
                 endpoint,
                 version,
                 None,
-                approval_body([event["id"]], version, document["document_incarnation"]),
+                documents.approval_body([event["id"]], version, document["document_incarnation"]),
                 SECONDS_TO_APPROVE,
-                HttpTransport,
+                http.HttpTransport,
                 about_to_send=about_to_send,
-                is_expected=lambda text: may_be_approved(parse_document(text), event, vm_name),
+                is_expected=lambda text: _decide.may_be_approved(documents.parse_document(text), event, vm_name),
             )
-        except (ImdsError, JournalError, ValueError) as error:
+        except (imds.ImdsError, JournalError, ValueError) as error:
             raise refused(error) from None
         problem = answer["problem"]
         if answer["sent"]:
@@ -267,7 +242,7 @@ class Actions:
     def _step(self, direction, step):
         try:
             getattr(self._runner(), direction)(step, self.settings["timeout"])
-        except (StepError, JournalError) as error:
+        except (machine.StepError, JournalError) as error:
             self.tell("step failed", step=step["number"], kind=step["kind"], direction=direction, error=str(error))
             raise NotDone("step %d (%s) failed: %s" % (step["number"], step["kind"], error)) from None
         self.tell("step done", step=step["number"], kind=step["kind"], direction=direction)
@@ -294,7 +269,7 @@ class Actions:
         finally:
             over.set()
             thread.join()
-            AtWork(self.settings["journal"]).forget()
+            files.AtWork(self.settings["journal"]).forget()
 
 
 def _done_in(journal):
@@ -322,15 +297,15 @@ class Reflexes:
         self.settings = settings
         self.has_new_settings = has_new_settings
         self.say = say
-        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, FLAGS, TELL)
-        self.ours = owner_name(settings["name"])
+        self.rules = read_rules(settings["reflex"], VARIABLE, _decide.ACTIONS, EXAMPLE, _decide.FLAGS, _decide.TELL)
+        self.ours = run_mark.owner_name(settings["name"])
         self.actions = Actions(settings, self.ours, self.tell, lambda: _protocol.read_run_mark(self.mark).holds)
         self.reader = reader
         memory = os.path.join(os.path.dirname(os.path.abspath(settings["journal"])), "reflex_memory.json")
-        self.memory = KeptFile(memory, "memory of the reflexes", "drain_journal", JournalError)
-        self.trigger = trigger_beside(settings["status_file"])
-        self.mark = path_beside(settings["status_file"])
-        self.told = SharedFile(told_beside(settings["status_file"]))
+        self.memory = files.KeptFile(memory, "memory of the reflexes", "drain_journal", JournalError)
+        self.trigger = children.trigger_beside(settings["status_file"])
+        self.mark = run_mark.path_beside(settings["status_file"])
+        self.told = files.SharedFile(children.told_beside(settings["status_file"]))
         self.approvals = 0
         self._next_reading = 0.0
         self._told = None
@@ -342,7 +317,7 @@ class Reflexes:
             if not is_alone:
                 return 0
             kept = self._kept()
-            sightings, over_since = Sightings(kept.get("sightings")), kept.get("gone")
+            sightings, over_since = _decide.Sightings(kept.get("sightings")), kept.get("gone")
             self.approvals = kept["approvals"] if kept else 0
             while True:
                 heeds_news = self._take_trigger()
@@ -389,7 +364,7 @@ class Reflexes:
                 now,
                 None if over_since is None else _clock.seconds() - over_since["seconds"],
                 _protocol.ended_for(self.mark, now),
-                bool(journal and AtWork(self.actions.journal.path).left(journal.get("run_id"))),
+                bool(journal and files.AtWork(self.actions.journal.path).left(journal.get("run_id"))),
                 _decide.approvable_events(document, vm_name, self.rules, now),
             )
         )
@@ -438,7 +413,7 @@ class Reflexes:
         """What a run has to do, as texts."""
         left = list((journal or {}).get("left") or [])
         if journal is None and reflex.event:
-            mine, others = steps_to_do(self.settings["steps"], reflex.past_others)
+            mine, others = _decide.steps_to_do(self.settings["steps"], reflex.past_others)
             left = [] if mine else others
         told = {"left_for_a_run": left, "approvals": self.approvals}
         if told != self._told:

@@ -11,17 +11,9 @@ import os
 import sys
 import time
 
-from .._azure.documents import BadReading, build_status, iso, parse_document, parse_identity, types_never_shown
-from .._azure.imds import (
-    API_VERSIONS,
-    AUTO,
-    INSTANCE_TARGET,
-    SECONDS_PER_CONNECT,
-    complaint_about,
-    events_target,
-    outcome_of,
-)
-from .._host.files import SharedFile
+from .._azure import documents, imds
+from .._azure.documents import BadReading
+from .._host import files
 
 # A problem never ends the watch, and never counts as "no events": the last reading stays. There is no backoff: the
 # service allows for the interval of the watch, and asks for more by Retry-After. Nor do timeouts grow: a call that
@@ -57,7 +49,7 @@ class Reader:
         self.readings = 0
         self.failures = 0
         self._body = None
-        self._versions = list(reversed(API_VERSIONS)) if api_version == AUTO else [api_version]
+        self._versions = list(reversed(imds.API_VERSIONS)) if api_version == imds.AUTO else [api_version]
         self._call_seconds = first_call
         self._not_before = None
         self._ask_who_at = None
@@ -82,7 +74,7 @@ class Reader:
             return False
         self._not_before = None
         self.readings += 1
-        outcome = self._ask(events_target(self._versions[0]), self._call_seconds)
+        outcome = self._ask(imds.events_target(self._versions[0]), self._call_seconds)
         if outcome.verdict.kind is not None:
             self._failed(outcome)
             return False
@@ -114,14 +106,14 @@ class Reader:
             transport.close()
 
     def _ask(self, target, seconds):
-        return outcome_of(self.transports[0], "GET", target, None, min(SECONDS_PER_CONNECT, seconds), seconds)
+        return imds.outcome_of(self.transports[0], "GET", target, None, min(imds.SECONDS_PER_CONNECT, seconds), seconds)
 
     def _take(self, answer):
         # Nearly always nothing has changed, and then nothing is parsed.
         if answer.body == self._body:
             return False
         try:
-            document = parse_document(answer.body.decode("utf-8-sig"))
+            document = documents.parse_document(answer.body.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise BadReading("The event document is not text in UTF-8") from None
         is_new = document != self.document
@@ -130,13 +122,15 @@ class Reader:
 
     def _failed(self, outcome):
         verdict = outcome.verdict
-        self._note(complaint_about(self.transports[0].endpoint, "GET", events_target(self._versions[0]), verdict))
+        self._note(
+            imds.complaint_about(self.transports[0].endpoint, "GET", imds.events_target(self._versions[0]), verdict)
+        )
         if outcome.asked_to_wait:
             self._not_before = self.clock() + min(LONGEST_PAUSE, outcome.asked_to_wait)
         if outcome.answer is not None and outcome.answer.status == 400 and len(self._versions) > 1:
             # The next try is for the next older version; after the oldest comes the newest again, elsewhere.
             self._versions.append(self._versions.pop(0))
-            if self._versions[0] == API_VERSIONS[-1]:
+            if self._versions[0] == imds.API_VERSIONS[-1]:
                 self._try_another_endpoint()
         elif verdict.kind not in ("busy", "timed_out"):
             self._try_another_endpoint()
@@ -158,10 +152,10 @@ class Reader:
         seconds = min(USUAL_CALL, self._pause_who)
         self._ask_who_at = self.clock() + self._pause_who
         self._pause_who = min(LONGEST_PAUSE_WHO, 2 * self._pause_who)
-        outcome = self._ask(INSTANCE_TARGET, seconds)
+        outcome = self._ask(imds.INSTANCE_TARGET, seconds)
         if outcome.verdict.kind is None:
             try:
-                self.identity = parse_identity(outcome.answer.body.decode("utf-8-sig"))
+                self.identity = documents.parse_identity(outcome.answer.body.decode("utf-8-sig"))
             except (BadReading, UnicodeDecodeError):
                 # The events are good all the same; only whom they affect is not known.
                 return
@@ -218,8 +212,8 @@ class Watch:
         self.reflexes = reflexes
         self.clock = clock
         self.sleep = sleep
-        self.status_file = SharedFile(settings["status_file"])
-        self.metrics_file = SharedFile(settings["metrics_file"]) if settings["metrics_file"] else None
+        self.status_file = files.SharedFile(settings["status_file"])
+        self.metrics_file = files.SharedFile(settings["metrics_file"]) if settings["metrics_file"] else None
         self._written_at = None
         self._said = None
         self._told = None
@@ -286,7 +280,7 @@ class Watch:
         reader = self.reader
         return {
             "version": VERSION,
-            "failing_since": None if reader.failing_since is None else iso(reader.failing_since),
+            "failing_since": None if reader.failing_since is None else documents.iso(reader.failing_since),
             "problem": reader.problem,
             "drained": os.path.exists(self.settings["journal"]),
             "left_for_a_run": self.reflexes.left_for_a_run(),
@@ -295,7 +289,7 @@ class Watch:
     def _write(self, condition):
         reader, status = self.reader, None
         if reader.document is not None:
-            status = build_status(reader.document, reader.identity, reader.read_at, reader.vm_name)
+            status = documents.build_status(reader.document, reader.identity, reader.read_at, reader.vm_name)
             status["watcher"] = condition
             self._replace(self.status_file, json.dumps(status) + "\n")
         if self.metrics_file:
@@ -317,7 +311,7 @@ class Watch:
         kind = None if self.reader.problem is None else self.reader.problem.split(" got ")[-1][:60]
         if kind is None and self._told_version != self.reader.api_version:
             self._told_version = self.reader.api_version
-            hidden = types_never_shown(self._told_version)
+            hidden = documents.types_never_shown(self._told_version)
             if hidden:
                 say("api-version %s never shows %s events" % (self._told_version, " and ".join(hidden)))
         if kind == self._told:

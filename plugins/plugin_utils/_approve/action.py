@@ -13,14 +13,12 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 
-from .._azure.doubts import about_claims
-from .._azure.events import canonical_id, names_host
-from .._azure.vms import NAME_VARIABLES, Claim, EventData, InventoryNames, vm_name_of
-from .._common.ansible import plain
+from .._azure import doubts, vms
+from .._azure import events as azure
+from .._common import ansible
 from .._common.options import approval_by_role_options, approve_options
 from .._common.text import needed_vars, some_of
-from .._host.connection import ending_with_the_run
-from .._host.readings import LAST_READING, READING, complete_fence, last_reading, names_of_inventory
+from .._host import connection, readings
 from .._host.service import DocumentReading, HostService, Unanswered, Unreachable
 from . import judge
 from .send import Approval, Approver, Election
@@ -69,14 +67,14 @@ class _Approval:
             decided_on=self._decided_on(service),
             first_sender=self._first_senders(),
             in_a_run=service.marking is not None,
-            decided_at={canonical_id(mark["event"]): float(mark["at"]) for mark in self.options["marks"]},
+            decided_at={azure.canonical_id(mark["event"]): float(mark["at"]) for mark in self.options["marks"]},
             allow_uncovered=self.options["uncovered"] == "allow",
             insist=self.options["leader"] == "self",
             predict_only=self.action._task.check_mode,
             mind_lost_answers=self.options["wait_for"] != "nothing",
         )
         try:
-            with ending_with_the_run() if service.marking else contextlib.nullcontext():
+            with connection.ending_with_the_run() if service.marking else contextlib.nullcontext():
                 approval = approver.run()
         except Unreachable as error:
             raise AnsibleConnectionFailure(str(error)) from None
@@ -97,32 +95,32 @@ class _Approval:
         for name in ("journal", "run_id", "fence"):
             if not options[name]:
                 raise AnsibleActionFail(f"marks need {name} as well")
-        fence = complete_fence(options, self.action.api_versions(self.task_vars))
-        marks = plain(options["marks"])
+        fence = readings.complete_fence(options, self.action.api_versions(self.task_vars))
+        marks = ansible.plain(options["marks"])
         return {"journal": options["journal"], "run_id": options["run_id"], "fence": fence, "marks": marks}
 
     def _decided_on(self, service: HostService) -> DocumentReading | None:
         """What this run has read last, if that is what is to be judged. Without it, the host is read once more."""
         if not self.options["reading"] or self.options["vm_name"] is not None:
             return None
-        return service.earlier_reading(plain(last_reading(self.task_vars)))
+        return service.earlier_reading(ansible.plain(readings.last_reading(self.task_vars)))
 
     def _first_senders(self) -> dict[str, str]:
         """Event -> the first of its hosts that is still there. The others need not be asked who they are."""
         batch = self.task_vars.get("ansible_play_batch", [])
         found: dict[str, str] = {}
         for mark in self.options["marks"]:
-            found.update((canonical_id(mark["event"]), str(host)) for host in mark["hosts"][:1] if host in batch)
+            found.update((azure.canonical_id(mark["event"]), str(host)) for host in mark["hosts"][:1] if host in batch)
         return found
 
     @functools.cached_property
     def _unmarked_hosts(self) -> dict[str, list[str]]:
-        marks, variable = plain(self.options["marks"]), self.options["marks_in"]
+        marks, variable = ansible.plain(self.options["marks"]), self.options["marks_in"]
         if not marks or not variable:
             return {}
         hosts = sorted({str(host) for mark in marks for host in mark["hosts"]} - {self.sender})
         results = {
-            host: plain(own.get(variable))
+            host: ansible.plain(own.get(variable))
             for host, own in needed_vars(hosts, self.task_vars["hostvars"], (), texts=(variable,)).items()
         }
         return judge.unmarked_hosts(marks, self.sender, results, self.options["run_id"])
@@ -132,14 +130,14 @@ class _Approval:
 
     def _variables_of(self, hosts: list[str], *more: str) -> dict[str, dict[str, t.Any]]:
         try:
-            names = dict.fromkeys([*NAME_VARIABLES, *LAST_READING, *more])
+            names = dict.fromkeys([*vms.NAME_VARIABLES, *readings.LAST_READING, *more])
             found = needed_vars(hosts, self.task_vars["hostvars"], list(names), texts=judge.DRAINED_VARIABLES)
         except ValueError as error:
             raise AnsibleActionFail(f"drained: {error}") from None
         if self.options["marks"]:
             # In a run.
             for known in found.values():
-                known[READING] = last_reading(known)
+                known[readings.READING] = readings.last_reading(known)
         return found
 
     @functools.cached_property
@@ -157,7 +155,7 @@ class _Approval:
         refused = {host for claim in self._false_claims(reading) for host in claim.refused}
         return judge.drained_vms(drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, refused)
 
-    def _false_claims(self, reading: DocumentReading) -> list[Claim]:
+    def _false_claims(self, reading: DocumentReading) -> list[vms.Claim]:
         scheduled = [event for event in reading.status["events"] if event["status"] == "Scheduled"]
         if not scheduled:
             return []
@@ -170,14 +168,14 @@ class _Approval:
             drained, host_vars, self.sender, reading.status["this_host"], reading.vm_name, scheduled, names
         )
 
-    def _names(self) -> InventoryNames:
-        return names_of_inventory(self.task_vars["hostvars"], constants.DEFAULT_LOCAL_TMP)
+    def _names(self) -> vms.InventoryNames:
+        return readings.names_of_inventory(self.task_vars["hostvars"], constants.DEFAULT_LOCAL_TMP)
 
     def _doubts(self, reading: DocumentReading) -> judge.Doubts:
         claims = self._false_claims(reading)
         sender = [claim for claim in claims if self.sender in claim.refused]
         others = [claim for claim in claims if self.sender not in claim.refused]
-        told = [" ".join(doubt["why"] for doubt in about_claims(part, {})) for part in (sender, others)]
+        told = [" ".join(doubt["why"] for doubt in doubts.about_claims(part, {})) for part in (sender, others)]
         return judge.Doubts(*told)
 
     def _hints(self) -> list[str]:
@@ -203,7 +201,7 @@ class _Approval:
         if self.action._task.run_once or self.action._task.delegate_to or self.options["leader"] == "self":
             return {}
         batch = [str(host) for host in self.task_vars.get("ansible_play_batch", []) if host != self.sender]
-        return {host: vm_name_of(host, variables) for host, variables in self._variables_of(batch).items()}
+        return {host: vms.vm_name_of(host, variables) for host, variables in self._variables_of(batch).items()}
 
     def _wait(self, service: HostService, reading: DocumentReading, approval: Approval) -> Wait | None:
         event_ids = list(dict.fromkeys([*approval.leaders, *approval.already_started]))
@@ -253,13 +251,13 @@ class _Approval:
             result["diff"] = self._diff(approval, decided_on, last)
         return result
 
-    def _events(self, reading: DocumentReading) -> list[EventData]:
+    def _events(self, reading: DocumentReading) -> list[vms.EventData]:
         """The events that name this VM or were asked for."""
-        asked = {canonical_id(event_id) for event_id in self.options["event_ids"] or ()}
+        asked = {azure.canonical_id(event_id) for event_id in self.options["event_ids"] or ()}
         return [
-            {**event, "affects_this_host": names_host(event, reading.vm_name)}
+            {**event, "affects_this_host": azure.names_host(event, reading.vm_name)}
             for event in reading.status["events"]
-            if names_host(event, reading.vm_name) or canonical_id(event["id"]) in asked
+            if azure.names_host(event, reading.vm_name) or azure.canonical_id(event["id"]) in asked
         ]
 
     def _sentence(self, approval: Approval, failures: list[str]) -> str:

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from .._azure.events import SAME_TYPE, canonical_id, canonical_name, event_type, names_host
+from .._azure import events as azure
 from .._azure.vms import (
     IDENTITY_VARIABLES,
     Claim,
@@ -63,13 +63,13 @@ def judge_events(
     whose journals do not say that the approval begins. `doubts`: hosts that are not the VMs that they say they are.
     """
     judgement = Judgement()
-    drained = {canonical_name(name) for name in drained_vms}
+    drained = {azure.canonical_name(name) for name in drained_vms}
     for event in _asked_for(events, wanted, this_vm, judgement.gone):
         if event["status"] != "Scheduled":
             judgement.already_started.append(event["id"])
             continue
-        silent = {canonical_name(name) for name in (not_shown or {}).get(canonical_id(event["id"]), ())}
-        without_mark = (unmarked or {}).get(canonical_id(event["id"]))
+        silent = {azure.canonical_name(name) for name in (not_shown or {}).get(azure.canonical_id(event["id"]), ())}
+        without_mark = (unmarked or {}).get(azure.canonical_id(event["id"]))
         if without_mark:
             refusal = _without_a_mark(event, without_mark)
         elif doubts and doubts.sender:
@@ -89,29 +89,31 @@ def _asked_for(
     events: Sequence[EventData], wanted: Sequence[str] | None, this_vm: str, gone: list[str]
 ) -> list[EventData]:
     if wanted is None:
-        return [event for event in events if names_host(event, this_vm)]
-    listed = {canonical_id(event["id"]): event for event in events}
+        return [event for event in events if azure.names_host(event, this_vm)]
+    listed = {azure.canonical_id(event["id"]): event for event in events}
     found = []
-    for event_id in dict.fromkeys(canonical_id(event_id) for event_id in wanted):
+    for event_id in dict.fromkeys(azure.canonical_id(event_id) for event_id in wanted):
         if event_id in listed:
             found.append(listed[event_id])
         else:
-            gone.append(next(asked for asked in wanted if canonical_id(asked) == event_id))
+            gone.append(next(asked for asked in wanted if azure.canonical_id(asked) == event_id))
     return found
 
 
 def _refusal(event: EventData, this_vm: str, drained: set[str] | None, silent: set[str]) -> dict[str, t.Any] | None:
     """Why not, or None. Where `drained` is None, the user takes responsibility for the VMs that are not drained."""
     what = _what(event)
-    covered = None if drained is None else drained - (silent - {canonical_name(this_vm)})
-    uncovered = [] if covered is None else [name for name in event["resources"] if canonical_name(name) not in covered]
-    if uncovered and all(canonical_name(name) in silent for name in uncovered):
+    covered = None if drained is None else drained - (silent - {azure.canonical_name(this_vm)})
+    uncovered = (
+        [] if covered is None else [name for name in event["resources"] if azure.canonical_name(name) not in covered]
+    )
+    if uncovered and all(azure.canonical_name(name) in silent for name in uncovered):
         reason = f"{what} also touches {', '.join(uncovered)}: {this_vm} shows it, {', '.join(uncovered)} does not"
     elif uncovered:
         reason = f"{what} also touches {', '.join(uncovered)}, not among the drained hosts"
     elif covered is not None and not event["resources"]:
         reason = f"{what} names no VM, so nobody knows what it would touch"
-    elif not event_type(event["type"]).others_may_approve and not names_host(event, this_vm):
+    elif not azure.event_type(event["type"]).others_may_approve and not azure.names_host(event, this_vm):
         reason = f"{what} is for {', '.join(event['resources'])}: each VM approves its own deletion only"
     else:
         return None
@@ -154,13 +156,13 @@ def successors(
     `batch_vms` gives the VM name of every host that is still in the play; `done` are those whose task has ended.
     """
     out = {host, *record.failed, *done}
-    return [other for other, vm_name in batch_vms.items() if other not in out and names_host(event, vm_name)]
+    return [other for other, vm_name in batch_vms.items() if other not in out and azure.names_host(event, vm_name)]
 
 
 def shown_status(event_id: str, events: Sequence[EventData]) -> str:
     """Scheduled, Started (or what else Azure says), or gone."""
     for event in events:
-        if canonical_id(event["id"]) == canonical_id(event_id):
+        if azure.canonical_id(event["id"]) == azure.canonical_id(event_id):
             return str(event["status"])
     return "gone"
 
@@ -172,14 +174,14 @@ def is_reached(goal: str, outcome: str) -> bool:
 
 def convoy(event: EventData, events: Sequence[EventData]) -> list[EventData]:
     """The other deletions that hold this one up: Azure deletes none before all are approved or timed out."""
-    if event_type(event["type"]).blocks != SAME_TYPE:
+    if azure.event_type(event["type"]).blocks != azure.SAME_TYPE:
         return []
     return [
         other
         for other in events
         if other["type"] == event["type"]
         and other["status"] == "Scheduled"
-        and canonical_id(other["id"]) != canonical_id(event["id"])
+        and azure.canonical_id(other["id"]) != azure.canonical_id(event["id"])
     ]
 
 
@@ -253,12 +255,12 @@ def not_believed(
 
     `names`: the whole inventory, which is costly; without it only these hosts are compared.
     """
-    named = {canonical_name(str(name)) for event in events for name in event.get("resources") or ()}
+    named = {azure.canonical_name(str(name)) for event in events for name in event.get("resources") or ()}
     # A name that was given for the reading is the user's word.
     told = {reader: this_host or {}, **{host: this_host_of(host_vars[host]) for host in drained if host != reader}}
     by_name: dict[str, list[str]] = {}
     for host in told:
-        name = canonical_name(this_vm if host == reader else vm_name_of(host, host_vars[host]))
+        name = azure.canonical_name(this_vm if host == reader else vm_name_of(host, host_vars[host]))
         if name in named:
             by_name.setdefault(name, []).append(host)
     asked = [host for hosts in by_name.values() for host in hosts]
@@ -271,12 +273,12 @@ def not_shown(
     drained: Iterable[str], host_vars: Mapping[str, Mapping[str, t.Any]], event_ids: Iterable[str]
 ) -> dict[str, list[str]]:
     """Event -> the VMs of those of the hosts whose own last reading is good and does not show it."""
-    found: dict[str, list[str]] = {canonical_id(event_id): [] for event_id in event_ids}
+    found: dict[str, list[str]] = {azure.canonical_id(event_id): [] for event_id in event_ids}
     for host in drained:
         variables = host_vars.get(host)
         if variables is None or not was_read(variables):
             continue
-        shown = {canonical_id(str(event.get("id"))) for event in events_of(variables["maintenance_status"])}
+        shown = {azure.canonical_id(str(event.get("id"))) for event in events_of(variables["maintenance_status"])}
         for event_id, vms in found.items():
             if event_id not in shown:
                 vms.append(vm_name_of(host, variables))
@@ -291,10 +293,10 @@ def unmarked_hosts(
     The sender's own is written in one go with the approval. `results`: host -> what drain_journal returned there.
     """
     return {
-        canonical_id(mark["event"]): [
+        azure.canonical_id(mark["event"]): [
             str(host)
             for host in mark["hosts"]
-            if host != sender and not _is_marked(results.get(str(host)), canonical_id(mark["event"]), run_id)
+            if host != sender and not _is_marked(results.get(str(host)), azure.canonical_id(mark["event"]), run_id)
         ]
         for mark in marks
     }
@@ -304,4 +306,4 @@ def _is_marked(result: t.Any, event_id: str, run_id: str) -> bool:
     journal = result.get("journal") if isinstance(result, Mapping) else None
     if not isinstance(journal, Mapping) or result.get("failed") or journal.get("run_id") != run_id:
         return False
-    return any(canonical_id(str(mark.get("event"))) == event_id for mark in journal.get("marks") or ())
+    return any(azure.canonical_id(str(mark.get("event"))) == event_id for mark in journal.get("marks") or ())

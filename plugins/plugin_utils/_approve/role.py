@@ -12,12 +12,12 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._host.journal import DEFAULT_PATH
-from .._azure.vms import this_host_of
-from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
+from ...module_utils._host import journal
+from .._azure import vms
+from .._common import ansible
+from .._common.ansible import OwnVariables
 from .._common.options import approval_by_role_options, approval_options, run_options, service_options, wait_options
-from .._host.connection import seconds_of_a_reading, seconds_to_connect
-from .._host.readings import ApiVersions, ask_journal, complete_fence
+from .._host import connection, readings
 from .action import ApproveAction
 from .order import MARKED, ApproveOrder, approval_outcome
 from .send import Election
@@ -44,7 +44,7 @@ def order_of(own: OwnVariables) -> ApproveOrder | None:
         return None
     return ApproveOrder(
         host=own.host,
-        journal=own.setting("approve_journal", DEFAULT_PATH),
+        journal=own.setting("approve_journal", journal.DEFAULT_PATH),
         uncovered=own.setting("approve_uncovered", "refuse"),
         wait_timeout=own.setting("approve_wait_timeout"),
         service=own.settings(SERVICE),
@@ -90,10 +90,10 @@ def _not_sent(own: OwnVariables) -> str:
 def take_marks_back(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
     """Remove the marks of approvals that nobody of this run has sent."""
     election = Election(constants.DEFAULT_LOCAL_TMP, prediction=bool(action._task.check_mode))
-    return ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
+    return readings.ask_journal(action, {**request, "marks": election.not_sent(request["marks"])}, task_vars)
 
 
-class RoleAction(DoesOneOf, ApproveAction):
+class RoleAction(ansible.DoesOneOf, ApproveAction):
     does = OPTIONS
 
     def _own_and_order(self, do: str, task_vars: dict[str, t.Any]) -> tuple[OwnVariables, ApproveOrder | None]:
@@ -104,19 +104,19 @@ class RoleAction(DoesOneOf, ApproveAction):
     def do_mark(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _own, order = self._own_and_order("mark", task_vars)
         if order is None:
-            return dict(NOT_ORDERED)
+            return dict(ansible.NOT_ORDERED)
         if order.is_alone:
             return {"changed": False, "skipped": True, "skip_reason": "The command that approves marks it as well"}
         self._task.args = order.mark_options()
         _unused, options = self.validate_argument_spec(argument_spec=MARK_OPTIONS)
         host = str(self._task.delegate_to or task_vars["inventory_hostname"])
-        options["fence"] = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
-        return ask_journal(self, options, task_vars)
+        options["fence"] = readings.complete_fence(options, readings.ApiVersions(constants.DEFAULT_LOCAL_TMP, host))
+        return readings.ask_journal(self, options, task_vars)
 
     def do_send(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _own, order = self._own_and_order("send", task_vars)
         if order is None:
-            return dict(NOT_ORDERED)
+            return dict(ansible.NOT_ORDERED)
         if order.fence:
             self.seconds = SECONDS_TO_SEND
         results = []
@@ -138,15 +138,17 @@ class RoleAction(DoesOneOf, ApproveAction):
     def do_wait(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         own, order = self._own_and_order("wait", task_vars)
         if order is None:
-            return dict(NOT_ORDERED)
+            return dict(ansible.NOT_ORDERED)
         if order.fence:
             # A host that reboots, which is what is waited for, has to be told from one that hangs.
-            self.after_silence = seconds_to_connect(self)
-            self.seconds = max(seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence)
+            self.after_silence = connection.seconds_to_connect(self)
+            self.seconds = max(
+                connection.seconds_of_a_reading(own.setting("maintenance_read_timeout")), self.after_silence
+            )
         error = _not_sent(own) if own.is_ordered else ""
         if error:
             return {"changed": False, "over": False, "unsent": [*order.ids, *order.undrained_ids], "error": error}
-        sent = plain((own.registered(SENT) or {}).get("results") or [])
+        sent = ansible.plain((own.registered(SENT) or {}).get("results") or [])
         unsent = order.unsent(sent)
         if unsent:
             # What was written down for nothing: whoever comes next must not wait for it.
@@ -160,7 +162,7 @@ class RoleAction(DoesOneOf, ApproveAction):
 
     def _waited(self, order: ApproveOrder, unsent: list[str], task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         # Its name is known from the reading that brought us here, so that one request is saved.
-        vm_name = this_host_of(task_vars).get("vm_name")
+        vm_name = vms.this_host_of(task_vars).get("vm_name")
         self._task.args = {**self._task.args, **order.wait_options(unsent, vm_name)}
         options = self.checked_wait({**wait_options(), **run_options()})
         if not options["event_ids"]:

@@ -13,10 +13,10 @@ import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .._azure.events import JUDGED_BY, canonical_id, names_host
+from .._azure import events as azure
 from .._azure.vms import EventData
+from .._common import text
 from .._common.store import Occupied, Store, digest
-from .._common.text import iso_time
 from .._host.service import DocumentReading, RefusedByHost, Service, Unanswered
 from . import judge
 from .judge import EventRecord, Judgement
@@ -46,10 +46,10 @@ class Election:
         began = time.time()
         with contextlib.ExitStack() as locks:
             # Always in the same order, so that two hosts with two events never wait for each other.
-            for event_id in sorted(set(map(canonical_id, event_ids))):
+            for event_id in sorted(set(map(azure.canonical_id, event_ids))):
                 patience = functools.partial(self._patience, event_id, began, seconds)
                 locks.enter_context(self.store.locked(event_id, until=patience))
-            records = {canonical_id(event_id): self.record(event_id) for event_id in event_ids}
+            records = {azure.canonical_id(event_id): self.record(event_id) for event_id in event_ids}
             try:
                 yield records
             finally:
@@ -58,10 +58,10 @@ class Election:
     def keep(self, records: dict[str, EventRecord]) -> None:
         """Write records down at once, for the case that this process does not live to see its turn end."""
         for event_id, record in records.items():
-            self.store.write(dataclasses.asdict(record), canonical_id(event_id))
+            self.store.write(dataclasses.asdict(record), azure.canonical_id(event_id))
 
     def record(self, event_id: str) -> EventRecord:
-        return EventRecord(**(self.store.read(canonical_id(event_id)) or {}))
+        return EventRecord(**(self.store.read(azure.canonical_id(event_id)) or {}))
 
     def not_sent(self, marks: Iterable[Mapping[str, t.Any]]) -> list[Mapping[str, t.Any]]:
         """Those whose approval no host of this run has sent, or may have sent: it can't be taken back."""
@@ -77,7 +77,7 @@ class Election:
         return [*self._done(task, ANY_EVENT).values(), *self._done(task, event_id).values()]
 
     def _done(self, task: str, event_id: str) -> Store:
-        return Store(self.run_folder, f"{self.purpose}-done-{digest(task, canonical_id(event_id))}")
+        return Store(self.run_folder, f"{self.purpose}-done-{digest(task, azure.canonical_id(event_id))}")
 
     def _patience(self, event_id: str, began: float, seconds: float) -> float:
         return max(began, self.store.changed_at(event_id)) + seconds
@@ -168,7 +168,7 @@ class Approver:
     def _ours(self) -> list[str]:
         if self.wanted is not None:
             return list(self.wanted)
-        return [event["id"] for event in self.reading.status["events"] if names_host(event, self.reading.vm_name)]
+        return [event["id"] for event in self.reading.status["events"] if azure.names_host(event, self.reading.vm_name)]
 
     def _run(self) -> Approval:
         judgement = self._judge(self.wanted)
@@ -180,9 +180,9 @@ class Approver:
                 asked = [event["id"] for event in judgement.approvable] + judgement.already_started
                 asked += [refusal["id"] for refusal in judgement.refused]
             judgement = self._take_turn(judgement, asked, approval)
-        sent = set(map(canonical_id, approval.approved))
-        approval.already_started = [i for i in judgement.already_started if canonical_id(i) not in sent]
-        approval.gone = [i for i in judgement.gone if canonical_id(i) not in sent]
+        sent = set(map(azure.canonical_id, approval.approved))
+        approval.already_started = [i for i in judgement.already_started if azure.canonical_id(i) not in sent]
+        approval.gone = [i for i in judgement.gone if azure.canonical_id(i) not in sent]
         approval.refused = judgement.refused
         approval.refused_by_host = self.refused_by_host
         for event_id in (*approval.already_started, *approval.gone):
@@ -206,7 +206,7 @@ class Approver:
         )
 
     def _take_turn(self, judgement: Judgement, asked: Sequence[str], approval: Approval) -> Judgement:
-        events = {canonical_id(event["id"]): event for event in judgement.approvable}
+        events = {azure.canonical_id(event["id"]): event for event in judgement.approvable}
         self._let_the_first_go_first(events)
         try:
             with self.election.turn(list(events), self.timeout) as records:
@@ -250,11 +250,11 @@ class Approver:
                 return judgement
             if self.one_at_a_time:
                 ours = ours[:1]
-            own = {event["id"]: records[canonical_id(event["id"])] for event in ours}
+            own = {event["id"]: records[azure.canonical_id(event["id"])] for event in ours}
             problem = self._step(own, deadline)
             sent = [i for i, record in own.items() if record.sent_by == self.sender]
             approval.approved += sent
-            approval.times.update((i, {"approved_at": iso_time(time.time())}) for i in sent)
+            approval.times.update((i, {"approved_at": text.iso_time(time.time())}) for i in sent)
             # Whatever was sent or not: the newest document is judged, not the one that the plan was made from.
             judgement = self._judge(asked)
             if not problem and any(record.sent_by is None for record in own.values()):
@@ -263,14 +263,14 @@ class Approver:
                 elif self.fruitless >= TRIES_BEFORE_GIVING_WAY and self._others_can(ours, records):
                     problem = self._give_up(own, self.last_problem)
             if problem:
-                self.problems.update((canonical_id(event_id), problem) for event_id in own)
+                self.problems.update((azure.canonical_id(event_id), problem) for event_id in own)
 
     def _others_can(self, events: Iterable[EventData], records: dict[str, EventRecord]) -> bool:
-        return all(self._successors(event, records[canonical_id(event["id"])]) for event in events)
+        return all(self._successors(event, records[azure.canonical_id(event["id"])]) for event in events)
 
     def _is_ours(self, event: EventData, records: dict[str, EventRecord]) -> bool:
-        record = records.get(canonical_id(event["id"]))
-        if record is None or canonical_id(event["id"]) in self.problems:
+        record = records.get(azure.canonical_id(event["id"]))
+        if record is None or azure.canonical_id(event["id"]) in self.problems:
             return False
         return judge.sender_of(record, self.sender, self.insist) == self.sender != record.sent_by
 
@@ -374,22 +374,22 @@ class Approver:
 
 def _changes(before: DocumentReading, now: DocumentReading, own: Iterable[str]) -> list[str]:
     """How these events differ in what policies look at, in words."""
-    known = {canonical_id(event["id"]): event for event in before.status["events"]}
-    wanted = {canonical_id(event_id) for event_id in own} & set(known)
+    known = {azure.canonical_id(event["id"]): event for event in before.status["events"]}
+    wanted = {azure.canonical_id(event_id) for event_id in own} & set(known)
     return [
-        f"{key} of {event['id']} has changed from {known[canonical_id(event['id'])][key]!r} to {event[key]!r}"
+        f"{key} of {event['id']} has changed from {known[azure.canonical_id(event['id'])][key]!r} to {event[key]!r}"
         for event in now.status["events"]
-        for key in JUDGED_BY
-        if canonical_id(event["id"]) in wanted and known[canonical_id(event["id"])][key] != event[key]
+        for key in azure.JUDGED_BY
+        if azure.canonical_id(event["id"]) in wanted and known[azure.canonical_id(event["id"])][key] != event[key]
     ]
 
 
 def _newly_started(before: DocumentReading, now: DocumentReading) -> list[str]:
-    known = {canonical_id(event["id"]) for event in before.status["events"] if event["status"] == "Started"}
+    known = {azure.canonical_id(event["id"]) for event in before.status["events"] if event["status"] == "Started"}
     return [
         event["id"]
         for event in now.status["events"]
-        if event["status"] == "Started" and canonical_id(event["id"]) not in known
+        if event["status"] == "Started" and azure.canonical_id(event["id"]) not in known
     ]
 
 

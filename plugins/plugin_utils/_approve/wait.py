@@ -16,13 +16,12 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.utils.display import Display
 
-from .._azure.events import canonical_id, names_host, takes_away
-from .._azure.vms import EventData
+from .._azure import events as azure
+from .._azure import vms
 from .._common.store import Store
 from .._common.text import clock, some_of, wrapped
-from .._host.connection import ending_with_the_run
+from .._host import connection, windows
 from .._host.service import DocumentReading, HostService, Service, ServiceAction, Silent, Unanswered, Unreachable
-from .._host.windows import is_windows
 from . import judge
 
 SECONDS_BETWEEN_NOTICES = 30
@@ -121,7 +120,7 @@ class Wait:
     is_news: Callable[[str, str], bool]
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    known: dict[str, EventData] = dataclasses.field(default_factory=dict)
+    known: dict[str, vms.EventData] = dataclasses.field(default_factory=dict)
     # Event id -> when it was first seen to have started, and to be over.
     times: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     # Event id -> the reading that first showed one of both.
@@ -171,7 +170,7 @@ class Wait:
 
     def _remember(self) -> None:
         for event in self.reading.status["events"]:
-            self.known[canonical_id(event["id"])] = event
+            self.known[azure.canonical_id(event["id"])] = event
         for event_id in self.event_ids:
             shown, status = self._outcome(event_id), self.reading.status
             moment = _MOMENTS.get(shown)
@@ -187,19 +186,19 @@ class Wait:
         return [event_id for event_id in self.event_ids if not judge.is_reached(self.goal, self._outcome(event_id))]
 
     def _was_taken_away(self, missing: list[str]) -> bool:
-        events = [self.known.get(canonical_id(event_id)) for event_id in missing]
+        events = [self.known.get(azure.canonical_id(event_id)) for event_id in missing]
         return self.failures_in_a_row >= FAILURES_OF_A_VM_TAKEN_AWAY and all(
-            event and takes_away(event) and names_host(event, self.reading.vm_name) for event in events
+            event and azure.takes_away(event) and azure.names_host(event, self.reading.vm_name) for event in events
         )
 
     def _state(self, event_id: str) -> str:
-        event = self.known.get(canonical_id(event_id))
+        event = self.known.get(azure.canonical_id(event_id))
         outcome = self._outcome(event_id)
         text = f"{event['type'] if event else 'event'} {event_id} is {outcome}"
         return text + self._held_up(event_id)
 
     def _held_up(self, event_id: str) -> str:
-        event = self.known.get(canonical_id(event_id))
+        event = self.known.get(azure.canonical_id(event_id))
         holding = (
             judge.convoy(event, self.reading.status["events"])
             if event and self._outcome(event_id) == "Scheduled"
@@ -221,7 +220,7 @@ class Wait:
         self.complaints.update(self.trouble, self.clock())
 
     def _progress(self, event_id: str) -> str:
-        event = self.known.get(canonical_id(event_id))
+        event = self.known.get(azure.canonical_id(event_id))
         if not event:
             return f"event {event_id}"
         text = f"{event['type']} of {some_of(event['resources'])}"
@@ -260,7 +259,7 @@ class WaitAction(ServiceAction):
     def wait(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of scheduled_event_wait; what went wrong is in `problems`."""
         # With each reading the host is kept for this run, which must not go on after it was killed.
-        with ending_with_the_run() if options.get("run_id") else contextlib.nullcontext():
+        with connection.ending_with_the_run() if options.get("run_id") else contextlib.nullcontext():
             return self._followed(options, task_vars)
 
     def _followed(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -268,7 +267,7 @@ class WaitAction(ServiceAction):
         # In a run nobody else of the wave waits as long for a host that hangs.
         in_a_wave = bool(options.get("run_id")) and len(task_vars.get("ansible_play_batch") or ()) > 1
         silences = SILENCES_OF_A_HANGING_HOST if in_a_wave else None
-        if silences and is_windows(self):
+        if silences and windows.is_windows(self):
             silences = SILENCES_ON_WINDOWS
         complaints = Complaints(str(self._task.delegate_to or task_vars["inventory_hostname"]), Display().display)
         started = time.monotonic()

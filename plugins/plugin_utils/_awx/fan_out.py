@@ -11,10 +11,10 @@ import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._azure.events import canonical_id
-from .._azure.vms import HostVars, collect_events, events_of, this_host_of, this_hosts_of
+from .._azure import events as azure
+from .._azure import vms
 from .._common.text import natural, seconds_of, some_of
-from .._plan.waves import Joined
+from .._plan import waves
 
 # Hosts belong together if they are known to be of one delivery group, or show a common event: Azure shows an event to
 # the whole delivery group, and two domains of one group must never be down at once.
@@ -25,7 +25,7 @@ _MOST = 8
 
 def fan_out(
     hosts: Iterable[str],
-    host_vars: HostVars,
+    host_vars: vms.HostVars,
     *,
     jobs: int = 100,
     max_age: float | None = None,
@@ -47,7 +47,7 @@ def fan_out(
     busy: list[list[str]] = []
     still: list[list[str]] = []
     for group in groups:
-        wanted = any(events_of(readings[host]) or host in left for host in group)
+        wanted = any(vms.events_of(readings[host]) or host in left for host in group)
         (busy if wanted else still).append(group)
     packed = _pack(busy, jobs)
     result = {
@@ -73,16 +73,16 @@ def good_reading(
 
 
 def _groups(
-    hosts: Sequence[str], host_vars: HostVars, readings: Mapping[str, dict[str, t.Any] | None]
+    hosts: Sequence[str], host_vars: vms.HostVars, readings: Mapping[str, dict[str, t.Any] | None]
 ) -> list[list[str]]:
-    joined = Joined()
+    joined = waves.Joined()
     first: dict[tuple[str, ...], str] = {}
     for host in hosts:
         for key in _keys(host_vars.get(host), readings[host]):
             joined.join(first.setdefault(key, host), host)
     # An event may also name hosts that were not read themselves.
     known = {host: {**(host_vars.get(host) or {}), STATUS: readings[host]} for host in hosts}
-    for seen in collect_events(this_hosts_of(hosts, known), known):
+    for seen in vms.collect_events(vms.this_hosts_of(hosts, known), known):
         for host in seen.hosts:
             joined.join(first[_event_key(seen.id)], host)
     found: dict[str, list[str]] = {}
@@ -93,11 +93,11 @@ def _groups(
 
 def _keys(variables: Mapping[str, t.Any] | None, reading: t.Any) -> list[tuple[str, ...]]:
     """Two hosts with a common key are of one delivery group."""
-    keys: list[tuple[str, ...]] = [_event_key(event.get("id")) for event in events_of(reading)]
+    keys: list[tuple[str, ...]] = [_event_key(event.get("id")) for event in vms.events_of(reading)]
     told = variables.get(GROUP) if variables is not None else None
     if told is not None and told != "":
         keys.append(("told", str(told)))
-    this_host = this_host_of(variables)
+    this_host = vms.this_host_of(variables)
     if this_host and this_host.get("placement_group"):
         where = (this_host.get(name) for name in ("subscription_id", "resource_group", "scale_set", "placement_group"))
         keys.append(("placement", *(str(part or "").casefold() for part in where)))
@@ -105,7 +105,7 @@ def _keys(variables: Mapping[str, t.Any] | None, reading: t.Any) -> list[tuple[s
 
 
 def _event_key(event_id: t.Any) -> tuple[str, ...]:
-    return "event", canonical_id(str(event_id))
+    return "event", azure.canonical_id(str(event_id))
 
 
 def _pack(groups: Sequence[list[str]], jobs: int) -> list[dict[str, t.Any]]:

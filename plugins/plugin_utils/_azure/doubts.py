@@ -11,8 +11,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._common.text import in_words, natural, some_of
-from .events import canonical_id, canonical_name
+from .._common import text
+from . import events as azure
 from .vms import Claim, HostVars, SeenEvent, Vms, events_of
 
 _MOST = 8
@@ -32,9 +32,9 @@ def doubts_about(events: Iterable[SeenEvent], claims: Iterable[Claim], vms: Vms,
     for seen in events:
         if seen.is_torn:
             # Each of the groups shows it.
-            if canonical_id(seen.id) not in torn:
+            if azure.canonical_id(seen.id) not in torn:
                 found.append(_about_groups(seen, vms.groups))
-            torn.add(canonical_id(seen.id))
+            torn.add(azure.canonical_id(seen.id))
         elif seen.undeclared:
             found.append(_about_undeclared(seen))
         elif seen.named and not seen.hosts:
@@ -48,13 +48,13 @@ def has_begun_by_its_own_reading(host: str, vm_name: str, host_vars: HostVars) -
 
 
 def _own_events(host: str, vm_name: str, host_vars: HostVars) -> list[Mapping[str, t.Any]]:
-    name = canonical_name(vm_name)
+    name = azure.canonical_name(vm_name)
     status = (host_vars.get(host) or {}).get("maintenance_status")
     return [
         event
         for event in events_of(status)
         if event.get("affects_this_host") is True
-        or name in {canonical_name(str(written)) for written in event.get("resources") or ()}
+        or name in {azure.canonical_name(str(written)) for written in event.get("resources") or ()}
     ]
 
 
@@ -62,7 +62,7 @@ def about_claims(claims: Sequence[Claim], host_vars: HostVars) -> list[Doubt]:
     """In words, with the remedy; of hosts that the inventory only has to declare, all in one sentence."""
     found = [_about_claim(claim, host_vars) for claim in claims if claim.kind != "unconfirmed"]
     unconfirmed = sorted(
-        (claim for claim in claims if claim.kind == "unconfirmed"), key=lambda one: natural(one.refused[0])
+        (claim for claim in claims if claim.kind == "unconfirmed"), key=lambda one: text.natural(one.refused[0])
     )
     return [*found, _about_unconfirmed(unconfirmed, host_vars)] if unconfirmed else found
 
@@ -87,8 +87,8 @@ def _about_unconfirmed(claims: Sequence[Claim], host_vars: HostVars) -> Doubt:
 
 
 def _about_claim(claim: Claim, host_vars: HostVars) -> Doubt:
-    claimants = sorted({*claim.refused, *filter(None, [claim.host])}, key=natural)
-    refused = sorted(claim.refused, key=natural)
+    claimants = sorted({*claim.refused, *filter(None, [claim.host])}, key=text.natural)
+    refused = sorted(claim.refused, key=text.natural)
     names = [claim.vm_name]
     if claim.kind == "contradicted":
         names.append(claim.instead)
@@ -121,21 +121,21 @@ def _about_claim(claim: Claim, host_vars: HostVars) -> Doubt:
 
 
 def _about_groups(seen: SeenEvent, groups: Mapping[str, str]) -> Doubt:
-    hosts = sorted(seen.named, key=natural)
+    hosts = sorted(seen.named, key=text.natural)
     by_group: dict[str, list[str]] = {}
     for host in hosts:
         if host in groups:
             by_group.setdefault(groups[host], []).append(host)
     parts = [f"{_some(members)} of {group}" for group, members in by_group.items()]
     why = (
-        f"{_kind(seen)} {seen.id} names hosts of {len(by_group)} delivery groups: {in_words(parts)}. An event is of one"
-        " group, so that one maintenance_delivery_group is wrong. Nothing is drained or approved for it."
+        f"{_kind(seen)} {seen.id} names hosts of {len(by_group)} delivery groups: {text.in_words(parts)}. An event is"
+        " of one group, so that one maintenance_delivery_group is wrong. Nothing is drained or approved for it."
     )
     return {"why": why, "kind": "groups", "hosts": hosts, "wrong": True}
 
 
 def _about_undeclared(seen: SeenEvent) -> Doubt:
-    hosts = sorted(seen.undeclared, key=natural)
+    hosts = sorted(seen.undeclared, key=text.natural)
     group = seen.undeclared[hosts[0]]
     why = (
         f"{_kind(seen)} {seen.id} names {_some(hosts)} beside hosts of {group}, and the inventory declares no delivery"
@@ -146,7 +146,7 @@ def _about_undeclared(seen: SeenEvent) -> Doubt:
 
 
 def _about_hearsay(seen: SeenEvent) -> Doubt:
-    hosts = sorted(seen.named, key=natural)
+    hosts = sorted(seen.named, key=text.natural)
     why = (
         f"{_kind(seen)} {seen.id} names {_some(hosts)}, but is shown only by hosts that it does not name. Nothing is"
         " drained or approved for it."
@@ -164,7 +164,7 @@ def _verb(hosts: Sequence[str], one: str, many: str) -> str:
 
 
 def _some(hosts: Sequence[str]) -> str:
-    return in_words(list(hosts)) if len(hosts) <= _MOST else some_of(list(hosts), _MOST)
+    return text.in_words(list(hosts)) if len(hosts) <= _MOST else text.some_of(list(hosts), _MOST)
 
 
 def _kind(seen: SeenEvent) -> str:

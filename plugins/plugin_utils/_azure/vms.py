@@ -11,7 +11,8 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .._common.text import seconds_of
-from .events import Account, canonical_id, canonical_name, merged, parse_resource_id
+from . import events as azure
+from .events import merged
 
 # The only host variables that this file reads: a caller with a costly mapping need not fetch any other.
 NAME_VARIABLES = ("maintenance_status", "maintenance_vm_name")
@@ -68,7 +69,7 @@ def inventory_scope(variables: Mapping[str, t.Any] | None) -> str | None:
     for name in RESOURCE_IDS:
         resource_id = variables.get(name)
         if isinstance(resource_id, str) and resource_id.startswith("/"):
-            subscription, group = parse_resource_id(resource_id)
+            subscription, group = azure.parse_resource_id(resource_id)
             break
     return scope_of(
         {
@@ -101,7 +102,7 @@ def hosts_by_vm_name(hosts: Iterable[str], hostvars: Mapping[str, Mapping[str, t
     found: dict[str, list[str]] = {}
     for host in hosts:
         variables = hostvars.get(host, None)
-        found.setdefault(canonical_name(vm_name_of(host, variables)), []).append(host)
+        found.setdefault(azure.canonical_name(vm_name_of(host, variables)), []).append(host)
     return found
 
 
@@ -156,7 +157,7 @@ class Declared(t.NamedTuple):
         return self.name
 
     def contradicts(self, told: str, this_host: Variables) -> bool:
-        return canonical_name(self.name) != told or self._is_elsewhere(this_host)
+        return azure.canonical_name(self.name) != told or self._is_elsewhere(this_host)
 
     def _is_elsewhere(self, this_host: Variables) -> bool:
         return _differ(self.subscription, this_host.get("subscription_id")) or _differ(
@@ -180,7 +181,7 @@ def declared_vm(variables: Variables | None) -> Declared | None:
     for variable in RESOURCE_IDS:
         resource_id = variables.get(variable)
         if isinstance(resource_id, str) and resource_id.startswith("/"):
-            of_id = parse_resource_id(resource_id)
+            of_id = azure.parse_resource_id(resource_id)
             subscription, group = subscription or of_id[0], group or of_id[1]
             by_id = _vm_of_id(resource_id)
             break
@@ -243,7 +244,7 @@ class InventoryNames:
         self._by_name: dict[str, list[str]] = {}
         for host in hosts:
             declared = known[host][0] if host in known else None
-            for name in (canonical_name(declared),) if declared else _own_names(host):
+            for name in (azure.canonical_name(declared),) if declared else _own_names(host):
                 self._by_name.setdefault(name, []).append(host)
 
     def is_declared(self, host: str) -> bool:
@@ -278,7 +279,7 @@ def false_claims(
         if written is None:
             # Nothing is claimed: the host is what the inventory says.
             continue
-        told, variables = canonical_name(written), host_vars.get(host)
+        told, variables = azure.canonical_name(written), host_vars.get(host)
         declared = declared_vm(variables)
         if declared is None:
             undeclared.append((host, told, written))
@@ -308,14 +309,14 @@ def _undeclared(
     inventory: InventoryNames | None,
 ) -> Claim | None:
     is_called = told in _own_names(host)
-    is_named = any(canonical_name(word) == told for word in _texts(variables, CLAIM_VARIABLES[1:]))
+    is_named = any(azure.canonical_name(word) == told for word in _texts(variables, CLAIM_VARIABLES[1:]))
     others = inventory.others(host, told, scope) if inventory else []
-    if inventory and canonical_name(host) == told:
+    if inventory and azure.canonical_name(host) == told:
         # What a host is called in full says more than the beginning of another one's name.
         others = [other for other in others if inventory.is_declared(other)]
     if inventory and others:
         first = others[0]
-        is_it = inventory.is_declared(first) or canonical_name(first) == told or not (is_called or is_named)
+        is_it = inventory.is_declared(first) or azure.canonical_name(first) == told or not (is_called or is_named)
         return Claim(told, first if is_it else None, [host], "contested", first, written)
     if is_called or is_named:
         return None
@@ -357,7 +358,7 @@ def _the_one(
     said = [host for host in rivals if _is_said(name, scopes[host], inventory.get(host))]
     # What a host is called counts where no variable says anything, and the whole of it more than its beginning.
     called = [host for host in rivals if _is_called(host, name, inventory.get(host))]
-    found = said or [host for host in called if canonical_name(host) == name] or called
+    found = said or [host for host in called if azure.canonical_name(host) == name] or called
     return found[0] if len(found) == 1 else None
 
 
@@ -365,19 +366,19 @@ def _is_said(name: str, scope: str | None, variables: Variables | None) -> bool:
     """Whether a variable says that the host is the VM of this name, and none that it is of another resource group."""
     declared, of_inventory = declared_vm(variables), inventory_scope(variables)
     if declared:
-        return canonical_name(declared.name) == name and same_scope(scope, of_inventory)
+        return azure.canonical_name(declared.name) == name and same_scope(scope, of_inventory)
     names = _texts(variables, CLAIM_VARIABLES[2:])
-    return of_inventory is not None and same_scope(scope, of_inventory) and name in map(canonical_name, names)
+    return of_inventory is not None and same_scope(scope, of_inventory) and name in map(azure.canonical_name, names)
 
 
 def _is_called(host: str, name: str, variables: Variables | None) -> bool:
     declared = declared_vm(variables)
-    return name in _own_names(host) and (declared is None or canonical_name(declared.name) == name)
+    return name in _own_names(host) and (declared is None or azure.canonical_name(declared.name) == name)
 
 
 def _own_names(host: str) -> tuple[str, ...]:
     """What the inventory calls a host: its name, and the first part of it where it is a DNS name."""
-    name = canonical_name(host)
+    name = azure.canonical_name(host)
     first, dot, _rest = name.partition(".")
     return (name, first) if dot and first and not _is_address(name) else (name,)
 
@@ -433,7 +434,7 @@ class _Version:
         # Canonical name -> the name as Azure wrote it, of VMs that are no host of this run.
         self.outside: dict[str, str] = {}
         for written in resources:
-            name = canonical_name(str(written))
+            name = azure.canonical_name(str(written))
             found = vms.hosts(name, scope)
             self.hosts.update(dict.fromkeys(found, str(written)))
             if not found:
@@ -483,7 +484,7 @@ class SeenEvent:
         # The one that was looked at last: nearly always the next host brings the same.
         self.last: _Version | None = None
         # Each account once, whoever gives it.
-        self._accounts: dict[tuple[t.Any, ...], Account] = {}
+        self._accounts: dict[tuple[t.Any, ...], azure.Account] = {}
         # A version by which it names hosts of several declared groups.
         self._torn: _Version | None = None
         self._torn_by_named = False
@@ -491,7 +492,7 @@ class SeenEvent:
     @property
     def outside(self) -> list[str]:
         """The VMs that are no host of this run, as Azure wrote them."""
-        known = {canonical_name(written) for version in self.versions for written in version.hosts.values()}
+        known = {azure.canonical_name(written) for version in self.versions for written in version.hosts.values()}
         found: dict[str, str] = {}
         for version in self.versions:
             for name, written in version.outside.items():
@@ -542,7 +543,7 @@ class SeenEvent:
         if version not in self.versions:
             self.versions.append(version)
         said = (is_named, id(version), *(str(event.get(key)) for key in _COMPARED))
-        self._accounts.setdefault(said, Account(is_named, event))
+        self._accounts.setdefault(said, azure.Account(is_named, event))
         if is_named:
             version.by_named = True
             self.shown_by[host] = None
@@ -589,7 +590,7 @@ class Vms:
             if isinstance(told, str) and told and told[0].isalnum() and told[-1].isalnum():
                 name = told.casefold()
             else:
-                name = canonical_name(name_told(host, variables, this_host))
+                name = azure.canonical_name(name_told(host, variables, this_host))
             if self._first.setdefault(name, host) is not host:
                 self._more.setdefault(name, []).append(host)
             group = variables.get("maintenance_delivery_group") if variables is not None else None
@@ -628,7 +629,7 @@ def collect_events(this_hosts: ThisHosts, host_vars: HostVars) -> list[SeenEvent
 def to_look_after(events: Iterable[SeenEvent]) -> list[SeenEvent]:
     """Those that name a host of this run which shows it, or which could not be read."""
     ours = [seen for seen in events if seen.hosts]
-    ours.sort(key=lambda seen: (seen.due, canonical_id(seen.id)))
+    ours.sort(key=lambda seen: (seen.due, azure.canonical_id(seen.id)))
     return ours
 
 
@@ -649,7 +650,7 @@ def all_events(vms: Vms, this_hosts: ThisHosts, host_vars: HostVars) -> list[See
             written = event.get("id")
             seen = as_written.get((group, written)) if isinstance(written, str) else None
             if seen is None:
-                seen = found.setdefault((group, canonical_id(str(written))), SeenEvent(event, group))
+                seen = found.setdefault((group, azure.canonical_id(str(written))), SeenEvent(event, group))
                 if isinstance(written, str):
                     as_written[group, written] = seen
             resources = event.get("resources") or ()

@@ -13,16 +13,14 @@ from pathlib import Path
 import yaml
 from ansible.errors import AnsibleActionFail
 
-from ...module_utils._azure.http import check_endpoint
-from .._azure.vms import IDENTITY_VARIABLES
-from .._common.ansible import DoesOneOf, plain
+from ...module_utils._azure import http
+from .._azure import vms
+from .._common import ansible
 from .._common.options import check_options
 from .._common.text import host_names, iso_time, needed_vars
-from .._host.connection import SECONDS_OF_A_COMMAND
-from .._host.readings import ask_journal, endpoint_of, names_of_inventory, status_told
+from .._host import connection, readings, windows
 from .._host.service import HostFailed
-from .._host.windows import is_windows, windows_path
-from .._lease.lease import SIGNS_OF_WINDOWS, lease_groups, windows_hosts
+from .._lease import lease
 from . import service as _service
 from .facts import judged
 from .fleet import Asked, check_all
@@ -39,7 +37,7 @@ from .report import (
     make_check_report,
     summary_of,
 )
-from .service import Answers, fact_questions, service_questions
+from .service import Answers
 from .steps import about_needs, request_for, steps_of_host
 
 OPTIONS = check_options()
@@ -55,13 +53,13 @@ VARIABLES = (
     "maintenance_domain",
     "maintenance_service",
     "maintenance_status",
-    *IDENTITY_VARIABLES,
+    *vms.IDENTITY_VARIABLES,
 )
 # The playbook that brings the policy along, for who has none of his own.
 RUN = Path(__file__).resolve().parents[3] / "playbooks" / "drain_then_approve.yml"
 
 
-class CheckAction(DoesOneOf, MachineAction):
+class CheckAction(ansible.DoesOneOf, MachineAction):
     does = OPTIONS
 
     def do_host(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -113,7 +111,7 @@ class CheckAction(DoesOneOf, MachineAction):
         self.findings += about_way(way)
         if found is None:
             self.findings += about_steps
-            if not is_windows(self):
+            if not windows.is_windows(self):
                 # Nothing more can be done there.
                 return
             self._look_without_python(options, task_vars)
@@ -124,7 +122,7 @@ class CheckAction(DoesOneOf, MachineAction):
             self.findings += [*about_steps, *about_needs(mine, found, "the host")]
         try:
             options["endpoint"] = (
-                options["endpoint"] if options["endpoint"] == "auto" else check_endpoint(options["endpoint"])
+                options["endpoint"] if options["endpoint"] == "auto" else http.check_endpoint(options["endpoint"])
             )
         except ValueError as error:
             self.findings.append(bad("service", "endpoint", str(error), "Correct maintenance_endpoint"))
@@ -133,8 +131,8 @@ class CheckAction(DoesOneOf, MachineAction):
             self._ask(options, task_vars, found)
 
     def _look_without_python(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> None:
-        request = {"state": "read", "path": windows_path(options["journal"])}
-        answer = ask_journal(self, request, task_vars)
+        request = {"state": "read", "path": windows.windows_path(options["journal"])}
+        answer = readings.ask_journal(self, request, task_vars)
         problem = str(answer.get("msg")) if answer.get("failed") else ""
         # There is no watcher for Windows.
         self._keep({"journal": answer.get("journal"), "journal_problem": problem, "watcher": {}})
@@ -163,7 +161,7 @@ class CheckAction(DoesOneOf, MachineAction):
                 seconds, answers = time.monotonic() - begun, Answers({})
             else:
                 reading, seconds, answers = self._conversation(options, task_vars)
-            status = status_told(reading, options["vm_name"])
+            status = readings.status_told(reading, options["vm_name"])
         except HostFailed as failure:
             self.findings.append(_service.about_failure(str(failure)))
             return
@@ -181,8 +179,8 @@ class CheckAction(DoesOneOf, MachineAction):
             wanted = self.api_versions(task_vars).wanted(options)
             self.findings.append(_service.about_versions(answers, options["api_version"] or wanted))
             self.findings.append(_service.about_being_real(answers))
-        known = needed_vars([host], task_vars["hostvars"], (), texts=IDENTITY_VARIABLES)[host]
-        self.findings.append(_service.about_name(host, plain(known), place))
+        known = needed_vars([host], task_vars["hostvars"], (), texts=vms.IDENTITY_VARIABLES)[host]
+        self.findings.append(_service.about_name(host, ansible.plain(known), place))
         self.findings += _service.about_place(task_vars, place)
         if found is not None:
             offset = _service.offset_of_service(answers, self._offset(found))
@@ -196,7 +194,7 @@ class CheckAction(DoesOneOf, MachineAction):
     def _conversation(
         self, options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> tuple[dict[str, t.Any], float, Answers]:
-        questions = [*service_questions(), *(fact_questions() if options["ask_facts"] else [])]
+        questions = [*_service.service_questions(), *(_service.fact_questions() if options["ask_facts"] else [])]
         request = {
             "reading": {
                 "endpoints": [options["endpoint"]],
@@ -206,19 +204,21 @@ class CheckAction(DoesOneOf, MachineAction):
             },
             "questions": [question.as_data() for question in questions],
         }
-        answer = HOST_HALF.run(self, {"ask": request}, task_vars, seconds=2 * options["timeout"] + SECONDS_OF_A_COMMAND)
+        answer = HOST_HALF.run(
+            self, {"ask": request}, task_vars, seconds=2 * options["timeout"] + connection.SECONDS_OF_A_COMMAND
+        )
         if answer.get("failed"):
             raise HostFailed(answer)
         told = answer["ask"]
         if told["reading"].get("failed"):
             raise HostFailed(told["reading"])
         reading = {**told["reading"]["answers"], "heard_at": time.time()}
-        reading["endpoint"] = endpoint_of(reading["endpoint"], options["endpoint"])
+        reading["endpoint"] = readings.endpoint_of(reading["endpoint"], options["endpoint"])
         return reading, told["reading_seconds"], Answers(told["heard"])
 
     def do_machine(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["machine"])
-        entries = plain(options["entries"])
+        entries = ansible.plain(options["entries"])
         needs = {str(need): need for entry in entries for need in entry["needs"]}
         lock_hosts = [one for one in entries if any(need["is_recorded"] for need in one["needs"])]
         folders = list(dict.fromkeys(options["own_records"] or one["records"] for one in lock_hosts))
@@ -243,13 +243,13 @@ class CheckAction(DoesOneOf, MachineAction):
         # All hosts of the inventory, whatever the pattern of this run: so has it a run.
         inventory = [str(host) for host in hostvars if host != "localhost" or host in played]
         try:
-            variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",), texts=SIGNS_OF_WINDOWS)
+            variables = needed_vars(inventory, hostvars, ("maintenance_delivery_group",), texts=lease.SIGNS_OF_WINDOWS)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         groups = {host: str(known.get("maintenance_delivery_group") or "") for host, known in variables.items()}
         # Of groups that have no host here nothing is of interest.
         wanted = {groups[host] for host in played if host in groups}
-        lock_hosts = lease_groups(groups, options["lock_hosts"], windows_hosts(variables))
+        lock_hosts = lease.lease_groups(groups, options["lock_hosts"], lease.windows_hosts(variables))
         calls = [
             {"group": group, "lock_host": lock_host}
             for group in lock_hosts
@@ -263,7 +263,7 @@ class CheckAction(DoesOneOf, MachineAction):
         hostvars = task_vars["hostvars"]
         try:
             hosts = host_names(options["hosts"])
-            known = plain(needed_vars(hosts, hostvars, (), texts=(RESULT, NODES, *VARIABLES)))
+            known = ansible.plain(needed_vars(hosts, hostvars, (), texts=(RESULT, NODES, *VARIABLES)))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         policy = options["policy"] if options["policy"] is not None else default_policy()
@@ -271,13 +271,13 @@ class CheckAction(DoesOneOf, MachineAction):
             seen={host: known[host].pop(RESULT, None) for host in hosts},
             nodes={host: known[host].pop(NODES, None) for host in hosts},
             variables=known,
-            machines=plain(options["machines"]),
-            leases=plain(options["leases"]),
+            machines=ansible.plain(options["machines"]),
+            leases=ansible.plain(options["leases"]),
             known=[str(host) for host in hostvars],
-            settings=RehearsalSettings(plain(policy), options["max_at_once"], options["min_in_service"]),
+            settings=RehearsalSettings(ansible.plain(policy), options["max_at_once"], options["min_in_service"]),
             asked=Asked(options["asked_service"], options["asked_facts"]),
             not_before=iso_time(time.time() + NOTICE),
-            names=lambda: names_of_inventory(hostvars),
+            names=lambda: readings.names_of_inventory(hostvars),
         )
         scrubber = self._hidden(task_vars, [*hosts, *_others(options)]).scrubber()
         report = make_check_report(checked.by_host, checked.fleet, checked.not_looked_at, scrubber)

@@ -10,9 +10,9 @@ import re
 import typing as t
 from collections.abc import Callable
 
-from ...module_utils._azure.imds import API_VERSIONS
-from .._azure.events import EVENT_TYPES
-from .._azure.vms import EventData
+from ...module_utils._azure import imds
+from .._azure import events as azure
+from .._azure import vms
 from . import service
 from .report import Finding
 from .service import Answers
@@ -53,14 +53,14 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _FIELD_SINCE = {"Description": "2019-04-01", "EventSource": "2019-08-01", "DurationInSeconds": "2020-07-01"}
 
 
-def events_in(answers: Answers, question: str) -> dict[str, EventData]:
+def events_in(answers: Answers, question: str) -> dict[str, vms.EventData]:
     document = answers.document(question) or {}
     listed = document.get("Events")
     found = [event for event in listed if isinstance(event, dict)] if isinstance(listed, list) else []
     return {str(event.get("EventId")).casefold(): event for event in found}
 
 
-def _lasting(answers: Answers) -> dict[str, EventData]:
+def _lasting(answers: Answers) -> dict[str, vms.EventData]:
     """Those that were there all the time that was asked, in the same state."""
     first, last = events_in(answers, service.events(service.NEWEST)), events_in(answers, "again")
     return {
@@ -106,7 +106,7 @@ def _since(field: str, since: str) -> Fact:
         if not lasting:
             return not_seen(_NO_EVENT)
         has = {}
-        for version in API_VERSIONS:
+        for version in imds.API_VERSIONS:
             shown = [event for name, event in events_in(answers, service.events(version)).items() if name in lasting]
             if shown:
                 has[version] = all(field in event for event in shown)
@@ -125,7 +125,7 @@ def _hidden(kind: str, since: str) -> Fact:
         lasting = [name for name, event in _lasting(answers).items() if event.get("EventType") == kind]
         if not lasting:
             return not_seen(f"there is no {kind} in the document now")
-        for version in API_VERSIONS:
+        for version in imds.API_VERSIONS:
             if answers.document(service.events(version)) is None:
                 continue
             shown = lasting[0] in events_in(answers, service.events(version))
@@ -170,7 +170,7 @@ def _names_this_vm(answers: Answers) -> Seen:
 
 EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventId", "a GUID", lambda value: isinstance(value, str) and bool(_GUID.fullmatch(value)), "O"),
-    _field("EventType", f"one of {', '.join(EVENT_TYPES)}", lambda value: value in EVENT_TYPES),
+    _field("EventType", f"one of {', '.join(azure.EVENT_TYPES)}", lambda value: value in azure.EVENT_TYPES),
     _field("EventStatus", "Scheduled or Started", lambda value: value in ("Scheduled", "Started")),
     _field("ResourceType", "VirtualMachine", lambda value: value == "VirtualMachine"),
     _field("Resources", "a list of names", _is_names),
@@ -185,7 +185,7 @@ EVENT_FACTS: tuple[Fact, ...] = (
     _field("EventSource", "Platform or User", lambda value: value in ("Platform", "User")),
     _field("DurationInSeconds", "a JSON integer, -1 or more", _is_duration, "O"),
     *(_since(field, since) for field, since in _FIELD_SINCE.items()),
-    *(_hidden(kind.name, kind.since) for kind in EVENT_TYPES.values() if kind.since > service.FIRST_GENERAL),
+    *(_hidden(kind.name, kind.since) for kind in azure.EVENT_TYPES.values() if kind.since > service.FIRST_GENERAL),
     _in_preview("Resources", "names with an underscore in front", _with_underscore),
     _in_preview(
         "NotBefore",
@@ -321,7 +321,7 @@ def _are_two_lists(answers: Answers) -> Seen:
     found = _versions(answers)
     if found is None:
         return no(answers["versions"].words)
-    apart = [version for version in API_VERSIONS if version not in DOCUMENTED_VERSIONS]
+    apart = [version for version in imds.API_VERSIONS if version not in DOCUMENTED_VERSIONS]
     both = [version for version in apart if version in found]
     return no(f"{', '.join(both)} in it") if both else yes(f"without {', '.join(apart)}")
 
@@ -427,7 +427,7 @@ def _same_number_same_content(answers: Answers) -> Seen:
 
 
 SERVICE_FACTS: tuple[Fact, ...] = (
-    *(_answers(version) for version in reversed(API_VERSIONS)),
+    *(_answers(version) for version in reversed(imds.API_VERSIONS)),
     Fact("DocumentIncarnation is a JSON integer", "O", "an integer", _incarnation_is_integer),
     Fact("the same DocumentIncarnation is the same content", "D", "the same events", _same_number_same_content),
     _status(f"{service.FIRST_GENERAL} and newer ask for the header Metadata: true", "D", "no header", 400),

@@ -12,15 +12,14 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ...module_utils._check import look as _look
 from .._host import answers as _answers
-from .._host.answers import Shape, flag, keyed, list_of, mapping, maybe, message, number, text, whole
-from .._host.connection import SECONDS_OF_A_COMMAND, HostHalf, answering_within, notice_silence
-from .._host.service import ServiceAction
+from .._host import connection, service
+from .._host.answers import whole
 from .report import Way
 
 
-def _by_name(shape: Shape) -> Shape:
+def _by_name(shape: _answers.Shape) -> _answers.Shape:
     """A mapping of any names to values of one shape."""
-    return lambda value: {message(name): shape(one) for name, one in mapping(value).items()}
+    return lambda value: {_answers.message(name): shape(one) for name, one in _answers.mapping(value).items()}
 
 
 # The shape of the whole answer about a journal, of which only the journal itself is taken.
@@ -29,36 +28,36 @@ def _journal(value: object) -> object:
     return _answers.JOURNAL(whole)["journal"]
 
 
-_RECORD = keyed(
-    {"file": message, "problem": message},
+_RECORD = _answers.keyed(
+    {"file": _answers.message, "problem": _answers.message},
     {
-        "host": message,
-        "vm": message,
-        "types": list_of(message),
-        "run_id": message,
-        "at": message,
-        "events": list_of(message),
+        "host": _answers.message,
+        "vm": _answers.message,
+        "types": _answers.list_of(_answers.message),
+        "run_id": _answers.message,
+        "at": _answers.message,
+        "events": _answers.list_of(_answers.message),
     },
 )
-_WATCHER = keyed(
+_WATCHER = _answers.keyed(
     {
-        "installed": flag,
-        "problem": message,
-        "age": maybe(number),
-        "status": maybe(
-            keyed(
+        "installed": _answers.flag,
+        "problem": _answers.message,
+        "age": _answers.maybe(_answers.number),
+        "status": _answers.maybe(
+            _answers.keyed(
                 {},
                 {
-                    "read_at": maybe(message),
-                    "watcher": maybe(
-                        keyed(
+                    "read_at": _answers.maybe(_answers.message),
+                    "watcher": _answers.maybe(
+                        _answers.keyed(
                             {},
                             {
-                                "version": maybe(message),
-                                "failing_since": maybe(message),
-                                "problem": maybe(message),
-                                "drained": maybe(flag),
-                                "left_for_a_run": maybe(list_of(message)),
+                                "version": _answers.maybe(_answers.message),
+                                "failing_since": _answers.maybe(_answers.message),
+                                "problem": _answers.maybe(_answers.message),
+                                "drained": _answers.maybe(_answers.flag),
+                                "left_for_a_run": _answers.maybe(_answers.list_of(_answers.message)),
                             },
                         )
                     ),
@@ -67,32 +66,32 @@ _WATCHER = keyed(
         ),
     }
 )
-_LOOK = keyed(
+_LOOK = _answers.keyed(
     {
-        "python": message,
-        "user": message,
-        "now": number,
+        "python": _answers.message,
+        "user": _answers.message,
+        "now": _answers.number,
         "journal": _journal,
-        "journal_problem": message,
-        "folder_problem": message,
-        "records": list_of(_RECORD),
-        "units": _by_name(message),
-        "paths": _by_name(message),
-        "commands": _by_name(flag),
+        "journal_problem": _answers.message,
+        "folder_problem": _answers.message,
+        "records": _answers.list_of(_RECORD),
+        "units": _by_name(_answers.message),
+        "paths": _by_name(_answers.message),
+        "commands": _by_name(_answers.flag),
         "watcher": _WATCHER,
     }
 )
-_HEARD = keyed(
+_HEARD = _answers.keyed(
     {
-        "status": maybe(whole),
-        "headers": _by_name(message),
-        "body": text,
-        "problem": message,
-        "at": number,
-        "seconds": number,
+        "status": _answers.maybe(whole),
+        "headers": _by_name(_answers.message),
+        "body": _answers.text,
+        "problem": _answers.message,
+        "at": _answers.number,
+        "seconds": _answers.number,
     }
 )
-_FAILED_READING = keyed({"failed": flag, "msg": message})
+_FAILED_READING = _answers.keyed({"failed": _answers.flag, "msg": _answers.message})
 
 
 def _reading(value: object) -> object:
@@ -100,11 +99,11 @@ def _reading(value: object) -> object:
     return _FAILED_READING(value) if failed else _answers.EXCHANGE(value)
 
 
-_ASK = keyed({"reading": _reading, "reading_seconds": number, "heard": _by_name(_HEARD)})
-HOST_CHECK = keyed({"changed": flag}, {"look": _LOOK, "ask": _ASK})
+_ASK = _answers.keyed({"reading": _reading, "reading_seconds": _answers.number, "heard": _by_name(_HEARD)})
+HOST_CHECK = _answers.keyed({"changed": _answers.flag}, {"look": _LOOK, "ask": _ASK})
 
 
-HOST_HALF = HostHalf("look", _look, HOST_CHECK, private=False)
+HOST_HALF = connection.HostHalf("look", _look, HOST_CHECK, private=False)
 HERE = "--maintenance.azure is here--"
 
 
@@ -112,7 +111,7 @@ class NoWay(Exception):
     """The machine is reached, but no command can be run there. Says why."""
 
 
-class MachineAction(ServiceAction):
+class MachineAction(service.ServiceAction):
     """Base of the actions that look at a machine. It changes nothing there, so that check mode makes no difference."""
 
     _supports_check_mode = True
@@ -126,7 +125,7 @@ class MachineAction(ServiceAction):
 
     def look(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> tuple[Way, dict[str, t.Any] | None]:
         """The way to the machine, and what was found there; None where our code can't run. Raises NoWay."""
-        notice_silence(self._connection)
+        connection.notice_silence(self._connection)
         shell = str(self._connection._shell.SHELL_FAMILY)
         # The first call makes the connection; how long the next takes is what a run has to do with.
         self._said("echo", task_vars)
@@ -153,7 +152,7 @@ class MachineAction(ServiceAction):
 
     def _said(self, command: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         try:
-            with answering_within(self, task_vars, SECONDS_OF_A_COMMAND):
+            with connection.answering_within(self, task_vars, connection.SECONDS_OF_A_COMMAND):
                 return t.cast("dict[str, t.Any]", self._low_level_execute_command(command))
         except AnsibleConnectionFailure:
             raise

@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from .._azure.vms import InventoryNames, name_told, this_host_of
-from .._common.text import in_words, natural
+from .._azure import vms
+from .._common import text
 from .._plan.plan import make_plan
 from .._run.rules import at_least
-from .report import Finding, bad, doubtful, good
+from . import report
+from .report import Finding
 
 NOTICE = 900
 # Doubts that a host is the VM that it says it is, whatever the others say.
@@ -53,7 +54,7 @@ def rehearse(
     settings: RehearsalSettings,
     not_before: str,
     out: Collection[str] = (),
-    names: Callable[[], InventoryNames] | None = None,
+    names: Callable[[], vms.InventoryNames] | None = None,
 ) -> tuple[dict[str, Finding], list[Finding]]:
     """Findings for each host and for the fleet. `out`: hosts that can't be counted on now.
 
@@ -63,7 +64,7 @@ def rehearse(
     try:
         plan = make_plan(hosts, told, settings.policy, max_at_once=settings.max_at_once, names=names)
     except ValueError as error:
-        return {}, [bad("plan", "a Reboot of every host", str(error), "Correct this setting")]
+        return {}, [report.bad("plan", "a Reboot of every host", str(error), "Correct this setting")]
     by_host = {}
     for wave in plan["waves"]:
         for event in wave["events"]:
@@ -73,13 +74,15 @@ def rehearse(
         for host in event["hosts"]:
             by_host[host] = _about_host(event, "")
     waves = [list(wave["hosts"]) for wave in plan["waves"]]
-    placed = any(this_host_of(variables.get(host)) or _has_domain(variables.get(host)) for host in hosts)
+    placed = any(vms.this_host_of(variables.get(host)) or _has_domain(variables.get(host)) for host in hosts)
     fleet = [
         _about_waves(waves, len(hosts), placed),
         *_about_service(hosts, variables, waves, settings.min_in_service, out),
     ]
     fleet += [
-        bad("plan", "who is which VM", doubt["why"], "Set maintenance_vm_name where it is missing, or correct it")
+        report.bad(
+            "plan", "who is which VM", doubt["why"], "Set maintenance_vm_name where it is missing, or correct it"
+        )
         for doubt in plan["not_believed"]
         # The others follow from these, and are about events that there are not.
         if doubt["wrong"] and doubt["kind"] not in _ABOUT_ONE_HOST
@@ -87,9 +90,9 @@ def rehearse(
     seen = "nothing would be drained or approved, as the inventory does not confirm which VM it says that it is"
     for doubt in plan["not_believed"]:
         for host in doubt["hosts"] if doubt["kind"] in _ABOUT_ONE_HOST else ():
-            by_host[host] = bad("plan", "a Reboot of this host", seen, "Set maintenance_vm_name, or correct it")
+            by_host[host] = report.bad("plan", "a Reboot of this host", seen, "Set maintenance_vm_name, or correct it")
     fleet += [
-        doubtful("plan", "a Reboot of every host", warning, "docs/waves.md tells more")
+        report.doubtful("plan", "a Reboot of every host", warning, "docs/waves.md tells more")
         for wave in plan["waves"]
         for warning in wave["warnings"]
     ]
@@ -97,8 +100,8 @@ def rehearse(
 
 
 def _with_reboot(host: str, variables: Mapping[str, t.Any], not_before: str) -> dict[str, t.Any]:
-    this_host = this_host_of(variables)
-    name = name_told(host, variables, this_host)
+    this_host = vms.this_host_of(variables)
+    name = vms.name_told(host, variables, this_host)
     status = {
         "this_host": this_host or None,
         "document_incarnation": 1,
@@ -112,9 +115,9 @@ def _with_reboot(host: str, variables: Mapping[str, t.Any], not_before: str) -> 
 def _about_host(event: Mapping[str, t.Any], wave: str) -> Finding:
     seen = f"{_ACTIONS[event['action']]}{wave} ({event['why']})"
     if event["action"] == "drain":
-        return good("plan", "a Reboot of this host", seen)
+        return report.good("plan", "a Reboot of this host", seen)
     do = "Look at maintenance_policy: what runs on the host is interrupted"
-    return doubtful("plan", "a Reboot of this host", seen, do)
+    return report.doubtful("plan", "a Reboot of this host", seen, do)
 
 
 def _has_domain(variables: Mapping[str, t.Any] | None) -> bool:
@@ -126,11 +129,11 @@ def _about_waves(waves: Sequence[Sequence[str]], count: int, placed: bool) -> Fi
     sizes = f"{len(waves)} {'wave' if len(waves) == 1 else 'waves'}, the largest of {len(largest)} of {count} hosts"
     if count > 1 and not placed:
         do = "Run it again with -e check_service=true, which has the VMs tell their domains"
-        return doubtful("plan", "a Reboot of every host", f"{sizes}, as no domain is known", do)
+        return report.doubtful("plan", "a Reboot of every host", f"{sizes}, as no domain is known", do)
     if count > 1 and len(largest) == count:
         do = "Their domains are not known, or the same: set maintenance_domain or maintenance_max_at_once"
-        return doubtful("plan", "a Reboot of every host", f"{sizes}: all go down at once", do)
-    return good("plan", "a Reboot of every host", sizes)
+        return report.doubtful("plan", "a Reboot of every host", f"{sizes}: all go down at once", do)
+    return report.good("plan", "a Reboot of every host", sizes)
 
 
 def _about_service(
@@ -141,7 +144,7 @@ def _about_service(
     out: Collection[str],
 ) -> list[Finding]:
     services: dict[str, list[str]] = {}
-    for host in sorted(hosts, key=natural):
+    for host in sorted(hosts, key=text.natural):
         services.setdefault(str((variables.get(host) or {}).get("maintenance_service") or ""), []).append(host)
     return [_about_one(name, members, waves, wanted, set(out)) for name, members in services.items()]
 
@@ -154,18 +157,18 @@ def _about_one(
     fewest = min(left, key=len, default=list(members))
     seen = f"at least {len(fewest)} of {len(members)} hosts while a wave is down"
     if wanted is None or wanted == "":
-        return good("plan", point, f"{seen}; maintenance_min_in_service is not set")
+        return report.good("plan", point, f"{seen}; maintenance_min_in_service is not set")
     try:
         least = at_least(wanted, len(members))
     except ValueError:
         do = 'Give a number of hosts such as 2, or a share such as "50%"'
-        return bad("plan", point, f"maintenance_min_in_service is {wanted!r}", do)
+        return report.bad("plan", point, f"maintenance_min_in_service is {wanted!r}", do)
     if len(fewest) < least:
         do = "Such a wave never begins: lower it, add hosts, or have smaller waves with maintenance_max_at_once"
-        return bad("plan", point, f"{seen}, and maintenance_min_in_service is {least}", do)
-    missing = sorted({host for staying in left for host in staying if host in out}, key=natural)
+        return report.bad("plan", point, f"{seen}, and maintenance_min_in_service is {least}", do)
+    missing = sorted({host for staying in left for host in staying if host in out}, key=text.natural)
     fewest_good = min((sum(host not in out for host in staying) for staying in left), default=least)
     if fewest_good < least:
-        do = f"Return {in_words(missing)} to service first: a wave waits for it"
-        return doubtful("plan", point, f"{fewest_good} can be counted on now, and {least} are needed", do)
-    return good("plan", point, f"{seen}, maintenance_min_in_service is {least}")
+        do = f"Return {text.in_words(missing)} to service first: a wave waits for it"
+        return report.doubtful("plan", point, f"{fewest_good} can be counted on now, and {least} are needed", do)
+    return report.good("plan", point, f"{seen}, maintenance_min_in_service is {least}")

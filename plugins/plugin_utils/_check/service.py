@@ -10,18 +10,18 @@ import statistics
 import typing as t
 from collections.abc import Mapping
 
-from ...module_utils._azure.documents import json_of
-from ...module_utils._azure.imds import API_VERSIONS, AUTO, EVENTS_PATH
-from .._azure.events import warning_about_version
-from .._azure.vms import false_claims, inventory_scope, same_scope, scope_of
-from .._common.text import in_words, seconds_of
-from .._plan.waves import domain_of
-from .report import Finding, bad, doubtful, good
+from ...module_utils._azure import documents, imds
+from .._azure import events as azure
+from .._azure import vms
+from .._common import text
+from .._plan import waves
+from . import report
+from .report import Finding
 
-NEWEST = API_VERSIONS[-1]
-PREVIEW = API_VERSIONS[0]
+NEWEST = imds.API_VERSIONS[-1]
+PREVIEW = imds.API_VERSIONS[0]
 # The first that asks for the header. Clouds that lack newer ones have it.
-FIRST_GENERAL = API_VERSIONS[1]
+FIRST_GENERAL = imds.API_VERSIONS[1]
 INSTANCE_VERSION = "2019-06-01"
 # Where a field of the compute part was added, so that the answer before and from there on can be compared.
 COMPUTE_VERSIONS = (
@@ -68,7 +68,7 @@ class Heard:
     @property
     def data(self) -> t.Any:
         try:
-            return json_of(self.body)
+            return documents.json_of(self.body)
         except ValueError:
             return None
 
@@ -105,13 +105,13 @@ def compute(version: str) -> str:
 
 
 def _events_target(version: str) -> str:
-    return f"{EVENTS_PATH}?api-version={version}"
+    return f"{imds.EVENTS_PATH}?api-version={version}"
 
 
 def service_questions() -> list[Question]:
     """Whether it is the service, and which api-versions it has. The newest first."""
     return [
-        *(Question(events(version), _events_target(version)) for version in reversed(API_VERSIONS)),
+        *(Question(events(version), _events_target(version)) for version in reversed(imds.API_VERSIONS)),
         Question("no header", _events_target(FIRST_GENERAL), {}),
         Question("forwarded", _events_target(FIRST_GENERAL), _FORWARDED),
         Question("elsewhere", "/metadata/there-is-no-such-thing"),
@@ -125,7 +125,7 @@ def fact_questions() -> list[Question]:
     return [
         Question("again", _events_target(NEWEST)),
         Question("no header, preview", _events_target(PREVIEW), {}),
-        Question("no version", EVENTS_PATH),
+        Question("no version", imds.EVENTS_PATH),
         Question("latest", _events_target("latest")),
         Question("unknown version", _events_target("2099-01-01")),
         Question("twice", f"{_events_target(FIRST_GENERAL)}&api-version={FIRST_GENERAL}"),
@@ -156,11 +156,11 @@ ASK_IT = "Run it again with -e check_service=true, if that may be"
 
 
 def not_asked() -> Finding:
-    return doubtful("service", "it answers", NOT_ASKED, ASK_IT)
+    return report.doubtful("service", "it answers", NOT_ASKED, ASK_IT)
 
 
 def about_failure(why: str) -> Finding:
-    return bad("service", "it answers", why, "docs/troubleshooting.md tells what this sentence means")
+    return report.bad("service", "it answers", why, "docs/troubleshooting.md tells what this sentence means")
 
 
 def about_answer(seconds: float, answers: Answers) -> Finding:
@@ -169,25 +169,25 @@ def about_answer(seconds: float, answers: Answers) -> Finding:
     seen = f"the first reading took {seconds:.1f} s{usual}"
     if seconds > SLOW_READING:
         do = "It was being switched on, which takes up to two minutes: check again, it must be quick now"
-        return doubtful("service", "it answers", seen, do)
-    return good("service", "it answers", seen)
+        return report.doubtful("service", "it answers", seen, do)
+    return report.good("service", "it answers", seen)
 
 
 def about_versions(answers: Answers, wanted: str) -> Finding:
     point = "api-versions"
-    there = [version for version in API_VERSIONS if answers.document(events(version)) is not None]
+    there = [version for version in imds.API_VERSIONS if answers.document(events(version)) is not None]
     if not there:
-        return bad("service", point, "none is answered", "Look at what answers at this endpoint")
-    if len(there) == len(API_VERSIONS):
-        return good("service", point, f"all {len(there)}")
-    missing = [version for version in API_VERSIONS if version not in there]
-    seen = f"{in_words(there)} are answered, {in_words(missing)} not"
-    if wanted not in (*there, AUTO):
-        return bad("service", point, seen, "Set maintenance_api_version: auto")
-    hidden = warning_about_version(there[-1]) if wanted == AUTO else warning_about_version(wanted)
+        return report.bad("service", point, "none is answered", "Look at what answers at this endpoint")
+    if len(there) == len(imds.API_VERSIONS):
+        return report.good("service", point, f"all {len(there)}")
+    missing = [version for version in imds.API_VERSIONS if version not in there]
+    seen = f"{text.in_words(there)} are answered, {text.in_words(missing)} not"
+    if wanted not in (*there, imds.AUTO):
+        return report.bad("service", point, seen, "Set maintenance_api_version: auto")
+    hidden = azure.warning_about_version(there[-1]) if wanted == imds.AUTO else azure.warning_about_version(wanted)
     if hidden:
-        return doubtful("service", point, f"{seen}. {hidden}", "Such events come without notice here")
-    return good("service", point, seen)
+        return report.doubtful("service", point, f"{seen}. {hidden}", "Such events come without notice here")
+    return report.good("service", point, seen)
 
 
 def about_being_real(answers: Answers) -> Finding:
@@ -199,9 +199,9 @@ def about_being_real(answers: Answers) -> Finding:
     )
     odd = [f"{answers[name].words} to {what}" for name, status, what in wanted if answers[name].status != status]
     if not odd:
-        return good("service", point, "it refuses what Azure refuses")
+        return report.good("service", point, "it refuses what Azure refuses")
     do = "A proxy or a stand-in answers at this address: what is approved there never gets to Azure"
-    return bad("service", point, in_words(odd), do)
+    return report.bad("service", point, text.in_words(odd), do)
 
 
 def about_name(host: str, variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] | None) -> Finding:
@@ -209,14 +209,14 @@ def about_name(host: str, variables: Mapping[str, t.Any], this_host: Mapping[str
     told = (this_host or {}).get("vm_name")
     if not told:
         do = "Set maintenance_vm_name to the name that events use for this VM"
-        return bad("service", point, "the service does not tell it", do)
-    for claim in false_claims({host: this_host or {}}, {host: variables}, {}):
+        return report.bad("service", point, "the service does not tell it", do)
+    for claim in vms.false_claims({host: this_host or {}}, {host: variables}, {}):
         if claim.kind == "contradicted":
             do = "Correct the inventory, or ansible_host: this is another VM, and nothing is drained or approved for it"
-            return bad("service", point, f"{told}, and the inventory declares {claim.instead}", do)
+            return report.bad("service", point, f"{told}, and the inventory declares {claim.instead}", do)
         do = f"If it is, set maintenance_vm_name: {told}. Until then nothing is drained or approved for it"
-        return bad("service", point, f"{told}, which the inventory does not confirm", do)
-    return good("service", point, str(told))
+        return report.bad("service", point, f"{told}, which the inventory does not confirm", do)
+    return report.good("service", point, str(told))
 
 
 def about_place(variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] | None) -> list[Finding]:
@@ -227,21 +227,23 @@ def about_place(variables: Mapping[str, t.Any], this_host: Mapping[str, t.Any] |
     found = []
     if not group:
         found.append(
-            doubtful("service", "resource group", "the service does not tell it", "Look at the VM in the portal")
+            report.doubtful("service", "resource group", "the service does not tell it", "Look at the VM in the portal")
         )
-    elif not same_scope(scope_of(place), inventory_scope(variables)):
+    elif not vms.same_scope(vms.scope_of(place), vms.inventory_scope(variables)):
         do = "Correct resource_group and subscription_id of the inventory, or ansible_host: this is another VM"
-        found.append(bad("service", "resource group", f"{seen}, and the inventory has another one", do))
+        found.append(report.bad("service", "resource group", f"{seen}, and the inventory has another one", do))
     else:
-        found.append(good("service", "resource group", seen))
-    domain = domain_of(variables, place)
+        found.append(report.good("service", "resource group", seen))
+    domain = waves.domain_of(variables, place)
     zone = f", zone {place['zone']}" if place.get("zone") else ""
     scale_set = f", scale set {place['scale_set']}" if place.get("scale_set") else ""
     if domain is None:
         do = "It goes down alone: set maintenance_domain if others may go with it"
-        found.append(doubtful("service", "domain", f"none{scale_set}", do))
+        found.append(report.doubtful("service", "domain", f"none{scale_set}", do))
     else:
-        found.append(good("service", "domain", f"{domain}{zone if not domain.startswith('zone') else ''}{scale_set}"))
+        found.append(
+            report.good("service", "domain", f"{domain}{zone if not domain.startswith('zone') else ''}{scale_set}")
+        )
     return found
 
 
@@ -267,7 +269,7 @@ def offset_of_host(now: float, asked: float, answered: float) -> Offset:
 def offset_of_service(answers: Answers, host: Offset) -> Offset | None:
     """Against the controller. None where the service does not tell its time; it tells whole seconds."""
     for heard in answers.heard.values():
-        told = seconds_of(heard.headers.get("date"))
+        told = text.seconds_of(heard.headers.get("date"))
         if heard.status is not None and told is not None:
             return Offset(told - heard.at + host.least, told + 1 + heard.seconds - heard.at + host.most)
     return None
@@ -280,7 +282,7 @@ def about_clock_of_host(offset: Offset) -> Finding:
 def about_clock_of_service(offset: Offset | None) -> Finding:
     point = "the clock of the service"
     if offset is None:
-        return good("service", point, "it does not tell its time")
+        return report.good("service", point, "it does not tell its time")
     # Deadlines come from the service, and are counted by the controller.
     return _about_clock(point, offset, "bad")
 
@@ -288,7 +290,7 @@ def about_clock_of_service(offset: Offset | None) -> Finding:
 def _about_clock(point: str, offset: Offset, verdict: str) -> Finding:
     apart = offset.certain
     if abs(apart) <= MOST_SECONDS_APART:
-        return good("service", point, "as that of the controller" if not apart else _apart(apart))
+        return report.good("service", point, "as that of the controller" if not apart else _apart(apart))
     do = "Have both set by NTP (chrony, systemd-timesyncd): times of events are counted by the clock of the controller"
     return Finding("service", point, verdict, _apart(apart), do)
 

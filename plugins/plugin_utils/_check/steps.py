@@ -22,13 +22,14 @@ from ansible.plugins.loader import action_loader, module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ...module_utils._steps.kind import COMMAND, MACHINE, PATH, UNIT, Kind, kind_of
-from .._common.ansible import plain
-from .._common.text import in_words, some_of
+from .._common import ansible, text
 from .._host.windows import is_windows
+from .._steps import validate
 from .._steps.kinds import Arguments, Step, place_of
-from .._steps.validate import OURS, BadSteps, Folders, checked_health, checked_steps
+from .._steps.validate import BadSteps
+from . import report
 from .rehearsal import reboot_of
-from .report import Finding, bad, doubtful, good
+from .report import Finding
 
 # As a shell has it; there is no shell here.
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*=).+", re.DOTALL)
@@ -107,22 +108,26 @@ def _about_need(need: Mapping[str, t.Any], look: Mapping[str, t.Any], where: str
     if kind == UNIT:
         state = look["units"].get(name, "not looked at")
         if state == "loaded":
-            return good("plan", point, "there")
+            return report.good("plan", point, "there")
         if state in ("not-found", "masked", "bad-setting", "error"):
-            return bad("plan", point, f"{state} on {where}", "Install it there, or correct the name in drain_steps")
-        return doubtful("plan", point, f"not known on {where}: {state}", "systemctl must be there for a step services")
+            return report.bad(
+                "plan", point, f"{state} on {where}", "Install it there, or correct the name in drain_steps"
+            )
+        return report.doubtful(
+            "plan", point, f"not known on {where}: {state}", "systemctl must be there for a step services"
+        )
     if kind == PATH:
         state = look["paths"].get(name, "not looked at")
         if state == need["wanted"]:
-            return good("plan", point, f"there, a {state}")
+            return report.good("plan", point, f"there, a {state}")
         do = "Correct the path in drain_steps, or start what makes it"
-        return bad("plan", point, f"{state} on {where}, where a {need['wanted']} is due", do)
+        return report.bad("plan", point, f"{state} on {where}, where a {need['wanted']} is due", do)
     if look["commands"].get(name):
-        return good("plan", point, "there")
+        return report.good("plan", point, "there")
     if _ASSIGNMENT.fullmatch(name):
         do = "No shell sees the command: begin it with env"
-        return bad("plan", point, f"no program, and looked for as one on {where}", do)
-    return bad("plan", point, f"missing on {where}", "Install it there, or correct the command in drain_steps")
+        return report.bad("plan", point, f"no program, and looked for as one on {where}", do)
+    return report.bad("plan", point, f"missing on {where}", "Install it there, or correct the command in drain_steps")
 
 
 def about_modules(missing: Sequence[str], unknown: Sequence[str]) -> Finding:
@@ -130,12 +135,14 @@ def about_modules(missing: Sequence[str], unknown: Sequence[str]) -> Finding:
     point = "collections of the steps"
     if not missing and unknown:
         do = "See that these files are there on the controller when the steps run, and what they use"
-        return doubtful("plan", point, f"all there as far as it was looked at, without {some_of(list(unknown))}", do)
+        return report.doubtful(
+            "plan", point, f"all there as far as it was looked at, without {text.some_of(list(unknown))}", do
+        )
     if not missing:
-        return good("plan", point, "all there")
+        return report.good("plan", point, "all there")
     collections = sorted({".".join(name.split(".")[:2]) for name in missing})
     do = f"On the controller: ansible-galaxy collection install {' '.join(collections)}"
-    return bad("plan", point, f"there is no {in_words(list(missing))}", do)
+    return report.bad("plan", point, f"there is no {text.in_words(list(missing))}", do)
 
 
 _FULL_NAME = re.compile(r"[a-z_]\w*\.[a-z_]\w*(\.[a-z_]\w*)+")
@@ -259,25 +266,25 @@ def steps_of_host(action: ActionBase, task_vars: dict[str, t.Any], steps_path: l
     point = "drain steps"
     try:
         windows = is_windows(action)
-        folders = Folders.found(steps_path, action._loader.get_basedir(), host, windows)
+        folders = validate.Folders.found(steps_path, action._loader.get_basedir(), host, windows)
         items = _resolved(action, task_vars, "drain_steps", not_before)
-        steps = checked_steps(items, folders.specs(), on_windows=windows)
-        health = checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
+        steps = validate.checked_steps(items, folders.specs(), on_windows=windows)
+        health = validate.checked_health(_resolved(action, task_vars, "restore_health", not_before), windows)
         looked = look_into(
             _task_files(folders, steps, health if windows else ()),
-            (OURS, folders.basedir),
+            (validate.OURS, folders.basedir),
             functools.partial(action._loader.load_from_file, **_MAY_BE_TEMPLATES),
             action._templar.copy_with_new_env(
-                available_variables={**task_vars, "role_path": str(OURS.parent)}
+                available_variables={**task_vars, "role_path": str(validate.OURS.parent)}
             ).template,
         )
     except BadSteps as error:
-        return StepsSeen([bad("plan", point, str(error), DOCS)], [], [])
+        return StepsSeen([report.bad("plan", point, str(error), DOCS)], [], [])
     if not steps:
         do = "Nothing is drained before an event is approved: set drain_steps if something runs on this host"
-        return StepsSeen([doubtful("plan", point, "none", do)], [], [])
+        return StepsSeen([report.doubtful("plan", point, "none", do)], [], [])
     kinds = ", ".join(step.kind for step in steps)
-    found = [good("plan", point, f"{len(steps)}: {kinds}")]
+    found = [report.good("plan", point, f"{len(steps)}: {kinds}")]
     found.append(about_modules(sorted(looked.missing), looked.unknown))
     nodes = [] if any(name.startswith("kubernetes.core.") for name in looked.missing) else nodes_of(steps, folders.own)
     return StepsSeen(found, needs_of(steps, folders.own, host), nodes)
@@ -287,12 +294,14 @@ def _resolved(action: ActionBase, task_vars: dict[str, t.Any], name: str, not_be
     event = reboot_of("", str(task_vars.get("maintenance_vm_name") or task_vars["inventory_hostname"]), not_before)
     variables = {**task_vars, "maintenance_event": wrap_var(event)}
     try:
-        return plain(action._templar.copy_with_new_env(available_variables=variables).template(task_vars.get(name, [])))
+        return ansible.plain(
+            action._templar.copy_with_new_env(available_variables=variables).template(task_vars.get(name, []))
+        )
     except AnsibleError as error:
         raise BadSteps(f"{name} can't be resolved: {error}") from None
 
 
-def _task_files(folders: Folders, steps: Iterable[Step], health_on_windows: Iterable[Arguments]) -> set[Path]:
+def _task_files(folders: validate.Folders, steps: Iterable[Step], health_on_windows: Iterable[Arguments]) -> set[Path]:
     """The files that do the steps and the checks of health, where the host does not do them by itself."""
     placed = [folders.health_on_windows(check) for check in health_on_windows]
     for step in steps:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils._azure import documents
-from ...module_utils._azure.http import DEFAULT_ENDPOINT
-from ...module_utils._azure.imds import API_VERSIONS, AUTO
+from ...module_utils._azure import documents, http, imds
 from ...module_utils._host.journal import DEFAULT_PATH
 from ...module_utils._host.journal import STATUSES as STATUSES_OF_STEPS
 from ...module_utils._host.ownership import AT_MOST
@@ -21,8 +19,8 @@ DEFAULT_TIMEOUT = 130
 def service_options() -> Options:
     """What every module that talks to the service takes."""
     return dict(
-        endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
-        api_version=dict(type="str", default="2020-07-01", choices=[*API_VERSIONS, AUTO]),
+        endpoint=dict(type="str", default=http.DEFAULT_ENDPOINT),
+        api_version=dict(type="str", default="2020-07-01", choices=[*imds.API_VERSIONS, imds.AUTO]),
         timeout=dict(type="int", default=DEFAULT_TIMEOUT),
         vm_name=dict(type="str"),
     )
@@ -239,8 +237,8 @@ def lock_options() -> dict[str, Options]:
 def watch_options() -> dict[str, Options]:
     settings = dict(
         name=dict(type="str", required=True),
-        endpoint=dict(type="str", default=DEFAULT_ENDPOINT),
-        api_version=dict(type="str", default="2020-07-01", choices=[*API_VERSIONS, AUTO]),
+        endpoint=dict(type="str", default=http.DEFAULT_ENDPOINT),
+        api_version=dict(type="str", default="2020-07-01", choices=[*imds.API_VERSIONS, imds.AUTO]),
         vm_name=dict(type="str"),
         interval=dict(type="float", default=1),
         heartbeat=dict(type="float", default=30),

@@ -10,8 +10,8 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ...module_utils._host.run_mark import SECONDS_OF_A_MARK
-from .._azure.events import BadReading, canonical_id, canonical_name, known_of_status
+from ...module_utils._host import run_mark
+from .._azure import events as azure
 from . import notices, told
 from .notices import Allowance, Notice
 from .told import HeardEvent, HeardHost, Now
@@ -92,7 +92,7 @@ class Ledger:
             host.is_silent = False
             self.changes += 1
             self._to_tell.append(told.event_for_rules(told.BACK, host.group, [host.shown], now.wall))
-        host.run_until = min(notice.run_until or 0.0, now.wall + SECONDS_OF_A_MARK)
+        host.run_until = min(notice.run_until or 0.0, now.wall + run_mark.SECONDS_OF_A_MARK)
         # Before the first good reading nothing is known, which is not the same as no events.
         if notice.status is not None:
             self._take(host, notice, notice.status, now)
@@ -151,7 +151,7 @@ class Ledger:
     def restore_host(self, host: HeardHost) -> None:
         """As it was kept. Nobody could be heard meanwhile, so that its silence counts from now."""
         self.hosts[host.name] = host
-        self._by_vm.setdefault(canonical_name(host.vm_name), set()).add(host.name)
+        self._by_vm.setdefault(azure.canonical_name(host.vm_name), set()).add(host.name)
 
     def restore_event(self, event: HeardEvent, now: Now) -> None:
         """It is told with the next word of a host that tells of it; the runs that were started for it may be dead."""
@@ -170,15 +170,15 @@ class Ledger:
         if vm_name != host.vm_name:
             self._is_no_longer_called(host)
             host.vm_name = vm_name
-            self._by_vm.setdefault(canonical_name(vm_name), set()).add(host.name)
+            self._by_vm.setdefault(azure.canonical_name(vm_name), set()).add(host.name)
             self.changes += 1
         # Not ahead of now, or no reading after it would be as new.
         read_at = min(status["read_at"], now.wall)
         is_older = host.read_at is not None and read_at < host.read_at
-        known = {canonical_id(event["id"]): event for event in status["events"]}
-        own = canonical_name(vm_name)
+        known = {azure.canonical_id(event["id"]): event for event in status["events"]}
+        own = azure.canonical_name(vm_name)
         events = {
-            event_id: event_id in notice.named_in or own in map(canonical_name, event["resources"])
+            event_id: event_id in notice.named_in or own in map(azure.canonical_name, event["resources"])
             for event_id, event in known.items()
         }
         was = host.events
@@ -377,10 +377,10 @@ class Ledger:
         self.changes += 1
 
     def _is_no_longer_called(self, host: HeardHost) -> None:
-        those = self._by_vm[canonical_name(host.vm_name)]
+        those = self._by_vm[azure.canonical_name(host.vm_name)]
         those.discard(host.name)
         if not those:
-            del self._by_vm[canonical_name(host.vm_name)]
+            del self._by_vm[azure.canonical_name(host.vm_name)]
 
 
 # Times are those of the day. What was kept is no more trusted than a notice: it only says whom to expect.
@@ -423,7 +423,7 @@ def take_up(ledger: Ledger, kept: t.Any, now: Now, endpoints: t.Container[str] =
             if notices.is_name(name) or name in endpoints
         ]
         events = [_event(about, {host.name for host in hosts}) for about in kept["events"]]
-    except (KeyError, TypeError, AttributeError, OverflowError, BadReading) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError, azure.BadReading) as error:
         raise ValueError(f"it is damaged: {error!r}") from None
     for host in hosts:
         ledger.restore_host(host)
@@ -449,11 +449,11 @@ def _host(name: str, about: dict[str, t.Any], now: Now) -> HeardHost:
 
 
 def _event(about: dict[str, t.Any], hosts: set[str]) -> HeardEvent:
-    (known,) = known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
+    (known,) = azure.known_of_status({"events": [about["event"]], "read_at": "1970-01-01T00:00:00Z"})["events"]
     known = notices.tellable(known)
     told_by = dict.fromkeys((name for name in about["told_by"] if name in hosts), known)
     return HeardEvent(
-        canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])
+        azure.canonical_id(known["id"]), told_by, known, group=str(about["group"]), attempt=int(about["attempt"])
     )
 
 

@@ -13,10 +13,9 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ...module_utils._azure.documents import json_of
-from ...module_utils._azure.http import check_endpoint
+from ...module_utils._azure import documents, http
 from ...module_utils._watcher.notify import signature
-from .._azure.events import BadReading, canonical_id, known_of_status
+from .._azure import events as azure
 from .._common.text import seconds_of
 
 EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - who speaks is known by the signature
@@ -136,7 +135,7 @@ def _endpoints(value: t.Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise BadArguments("endpoints must be a list of addresses, such as http://169.254.169.254")
     try:
-        return tuple(dict.fromkeys(check_endpoint(one) for one in value))
+        return tuple(dict.fromkeys(http.check_endpoint(one) for one in value))
     except ValueError as error:
         raise BadArguments(str(error)) from None
 
@@ -270,7 +269,7 @@ def is_signed(secrets: Iterable[str], given: str, at: int, host: str, body: byte
 def understand(body: bytes, host: str) -> Notice:
     """`host` is who the sender says to be. Raises BadNotice."""
     try:
-        about = json_of(body.decode("utf-8-sig"))["maintenance"]
+        about = documents.json_of(body.decode("utf-8-sig"))["maintenance"]
         name, sequence, status = about["host"], about["sequence"], about.get("status")
         sent_at, run_until = seconds_of(about["sent_at"]), seconds_of(about.get("run_until"))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
@@ -287,15 +286,17 @@ def understand(body: bytes, host: str) -> Notice:
     if status is None:
         return Notice(host, sent_at, sequence, run_until=run_until)
     try:
-        known = known_of_status(status)
-    except BadReading as error:
+        known = azure.known_of_status(status)
+    except azure.BadReading as error:
         raise BadNotice(str(error)) from None
     except (OverflowError, RecursionError):
         raise BadNotice("the status is none that a watcher writes") from None
     known["events"] = [tellable(event) for event in sorted(known["events"], key=_when)[:MOST_EVENTS]]
     watcher = status.get("watcher")
     drained = isinstance(watcher, dict) and watcher.get("drained") is True
-    named_in = frozenset(canonical_id(one["id"]) for one in status["events"] if one.get("affects_this_host") is True)
+    named_in = frozenset(
+        azure.canonical_id(one["id"]) for one in status["events"] if one.get("affects_this_host") is True
+    )
     return Notice(host, sent_at, sequence, known, named_in, drained, run_until)
 
 

@@ -23,8 +23,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ...module_utils._azure.imds import ImdsError, read
-from .._azure.events import BadReading, build_status, known_of_status, parse_document, parse_identity
+from ...module_utils._azure import imds
+from .._azure import events as azure
 from .._common.text import printable
 from . import notices
 from .ledger import Door, Ledger, take_up, to_keep
@@ -58,7 +58,7 @@ class EndpointReadings:
             try:
                 self._hear(await _in_a_thread(self._read), self.called)
                 self._say(None)
-            except (ImdsError, BadReading) as error:
+            except (imds.ImdsError, azure.BadReading) as error:
                 # It is not heard of, and told as silent by and by: never as one without events.
                 self._say(str(error))
             spent = asyncio.get_running_loop().time() - began
@@ -71,12 +71,12 @@ class EndpointReadings:
             "with_instance": self._identity is None,
             "timeout": TIMEOUT,
         }
-        answer = read(request)
-        document = parse_document(answer["events"]["body"])
+        answer = imds.read(request)
+        document = azure.parse_document(answer["events"]["body"])
         if answer["instance"] is not None:
-            self._identity = parse_identity(answer["instance"]["body"])
+            self._identity = azure.parse_identity(answer["instance"]["body"])
         read_at = answer["events"]["at"]
-        known = known_of_status(build_status(document, self._identity, read_at))
+        known = azure.known_of_status(azure.build_status(document, self._identity, read_at))
         self._sequence += 1
         return Notice(self.endpoint, read_at, self._sequence, known)
 

@@ -10,7 +10,7 @@ import re
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
-from .._azure.events import Account, canonical_name, merged
+from .._azure import events as azure
 from .._common.text import iso_time, seconds_of
 
 
@@ -225,13 +225,13 @@ def resources_of(words: Mapping[str, _Known]) -> list[str]:
     names: dict[str, str] = {}
     for resources in {tuple(event["resources"]): None for event in words.values()}:
         for name in resources:
-            names.setdefault(canonical_name(name), name)
+            names.setdefault(azure.canonical_name(name), name)
     return list(names.values())
 
 
 def one_event_of(words: Mapping[str, _Known], state: str, named: t.Container[str]) -> _Known:
     """One event of all that is told of it. `named`: the hosts that it names, as they say themselves."""
-    event = merged(Account(host in named, word) for host, word in words.items())
+    event = azure.merged(azure.Account(host in named, word) for host, word in words.items())
     return {**event, "status": _STATUS[state], "not_before": event["not_before"] if state == PENDING else None}
 
 
@@ -247,7 +247,7 @@ def named_hosts(
     found: dict[str, None] = {}
     unwatched: list[str] = []
     for vm_name in resources:
-        candidates = sorted(by_vm.get(canonical_name(vm_name), ()))
+        candidates = sorted(by_vm.get(azure.canonical_name(vm_name), ()))
         those = [name for name in candidates if name in words] or candidates
         found.update(dict.fromkeys(those))
         if not those:
@@ -260,9 +260,9 @@ def named_hosts(
 
 def is_named_by_another(host: HeardHost, words: Mapping[str, _Known]) -> bool:
     """Or there is no other who could say so: what a host says of itself is no reason to wait."""
-    own = canonical_name(host.vm_name)
+    own = azure.canonical_name(host.vm_name)
     others = [word for name, word in words.items() if name != host.name]
-    return not others or any(own in map(canonical_name, word["resources"]) for word in others)
+    return not others or any(own in map(azure.canonical_name, word["resources"]) for word in others)
 
 
 # One that went down with its event is not missed for so long: it may be rebooting.

@@ -9,9 +9,8 @@ import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 
-from ...module_utils._azure.documents import visible
-from ...module_utils._azure.imds import API_VERSIONS
-from ...module_utils._host.journal import STATES, STATUSES
+from ...module_utils._azure import documents, imds
+from ...module_utils._host import journal
 from ...module_utils._host.ownership import WORDS
 
 # A host may be broken into. What it answers becomes a result of Ansible's only through here, so that it makes no facts,
@@ -38,12 +37,12 @@ def text(value: t.Any) -> str:
 
 def message(value: t.Any) -> str:
     """A text for a person: on one line, without what a terminal obeys, and cut, as nobody reads more."""
-    return str(visible(text(value)[:LONGEST_MESSAGE]))
+    return str(documents.visible(text(value)[:LONGEST_MESSAGE]))
 
 
 def words(value: t.Any) -> str:
     """The same, as long as it is."""
-    return str(visible(text(value)))
+    return str(documents.visible(text(value)))
 
 
 def flag(value: t.Any) -> bool:
@@ -185,7 +184,7 @@ EXCHANGE = keyed(
         "answers": keyed(
             _READ,
             {
-                "api_version": one_of(API_VERSIONS),
+                "api_version": one_of(imds.API_VERSIONS),
                 "sent": flag,
                 "problem": maybe(keyed({"message": message, "unclear": flag})),
             },
@@ -216,12 +215,12 @@ _JOURNAL_STEP = keyed(
         "kind": message,
         "arguments": mapping,
         "before": maybe(mapping),
-        "status": one_of(STATUSES),
+        "status": one_of(journal.STATUSES),
     },
     {"started_at": _SHORT, "ended_at": _SHORT, "error": message, "event": _SHORT, "changed_nothing": flag},
 )
 _JOURNAL = keyed(
-    {"state": one_of((*STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},
+    {"state": one_of((*journal.STATES, "restored")), "events": list_of(_EVENT), "steps": list_of(_JOURNAL_STEP)},
     {
         "version": whole,
         "run_id": _SHORT,
@@ -273,13 +272,13 @@ _ONE_STEP = {
     "found": flag,
     "done": list_of(message),
     "remarks": list_of(message),
-    "state": maybe(one_of((*STATES, "restored"))),
+    "state": maybe(one_of((*journal.STATES, "restored"))),
     "drained_at": _SHORT,
     "restored_at": _SHORT,
     "boot_id": _SHORT,
     "now": message,
     "step": keyed(
-        {"number": whole, "kind": message, "status": one_of(STATUSES), "before": maybe(mapping)},
+        {"number": whole, "kind": message, "status": one_of(journal.STATUSES), "before": maybe(mapping)},
         {"seconds": number},
     ),
     "health": list_of(_HEALTH),
@@ -290,7 +289,7 @@ _RESULT = keyed({"changed": flag}, {**_ONE_STEP, "failed": flag, "msg": message}
 _LOOK = keyed(
     {
         "clock": CLOCK,
-        "answers": keyed(_READ, {"api_version": one_of(API_VERSIONS)}),
+        "answers": keyed(_READ, {"api_version": one_of(imds.API_VERSIONS)}),
         "run_mark": maybe(_RUN_MARK),
         "journal": maybe(_JOURNAL),
     }

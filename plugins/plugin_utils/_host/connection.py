@@ -31,10 +31,9 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._azure.documents import json_of
+from ...module_utils._azure import documents
 from .._common.store import Store
-from .answers import DEEPEST_DATA, Shape, checked, mapping
-from .windows import is_windows, run_by_powershell
+from . import answers, windows
 
 # When a VM loses power, freezes or is taken away, its connections stay open, and ssh waits for the end of a command for
 # ever. Here that is normal, so ssh sends keepalives. They do not help where a disk hangs, or a login that asks a dead
@@ -271,7 +270,7 @@ LONGEST_ARGUMENT = 100_000
 LARGEST_ANSWER = 8 * 1024 * 1024
 MOST_PARTS, MOST_VALUES = 200_000, 500_000
 # Arguments of a step may be nested themselves.
-DEEPEST_ANSWER = 2 * DEEPEST_DATA
+DEEPEST_ANSWER = 2 * answers.DEEPEST_DATA
 OUR_PACKAGE = "ansible_collections.maintenance.azure.plugins.module_utils"
 # The modules are made in the order in which they need each other; the last one has the function that is called.
 MODULE = "maintenance.azure._host_command"
@@ -304,7 +303,7 @@ class HostHalf:
     """
 
     def __init__(
-        self, name: str, code: types.ModuleType, shape: Shape, private: bool, more: Collection[str] = ()
+        self, name: str, code: types.ModuleType, shape: answers.Shape, private: bool, more: Collection[str] = ()
     ) -> None:
         self.name = name
         self.shape = shape
@@ -375,8 +374,10 @@ class HostHalf:
         for_module: Mapping[str, t.Any],
     ) -> dict[str, t.Any]:
         notice_silence(action._connection)
-        if is_windows(action):
-            return checked(run_by_powershell(action, sys.modules[self.code], request, task_vars), self.shape)
+        if windows.is_windows(action):
+            return answers.checked(
+                windows.run_by_powershell(action, sys.modules[self.code], request, task_vars), self.shape
+            )
         answer = first() if first else None
         if answer is None:
             answer = self._quickly(action, request, task_vars, unused)
@@ -390,7 +391,7 @@ class HostHalf:
             action._remove_tmp_path(action._connection._shell.tmpdir)
             if answer.get("rc") in NOT_RUN and not answer.get("_ansible_parsed", True):
                 return _without_python(str(action._task.delegate_to or task_vars["inventory_hostname"]), answer)
-        return checked(answer, self.shape)
+        return answers.checked(answer, self.shape)
 
     def _quickly(
         self, action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any], unused: Collection[str]
@@ -415,7 +416,7 @@ class HostHalf:
         if found:
             try:
                 # A service's documents are texts in it, whose parts count as well.
-                answer = json_of(found.group(1), LARGEST_ANSWER, MOST_PARTS, MOST_VALUES, DEEPEST_ANSWER)
+                answer = documents.json_of(found.group(1), LARGEST_ANSWER, MOST_PARTS, MOST_VALUES, DEEPEST_ANSWER)
                 # None would mean that nothing was done.
                 return [] if answer is None else answer
             except ValueError as error:
@@ -491,7 +492,7 @@ def _without_python(host: str, answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
         f"{host} needs Python 3.6 or newer, and none could be run there{why}: install it, or set"
         " ansible_python_interpreter to its path"
     )
-    return checked({"failed": True, "changed": False, "msg": message}, mapping)
+    return answers.checked({"failed": True, "changed": False, "msg": message}, answers.mapping)
 
 
 def _reads_input(action: ActionBase) -> bool:

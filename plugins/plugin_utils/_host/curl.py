@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ...module_utils._azure import http as _http
 from ...module_utils._azure import imds as _imds
 from ...module_utils._host import exchange as _exchange
-from .connection import notice_silence
+from . import connection
 
 # curl only passes on what came; retries and the rest of the conversation are in imds.py, which here runs on the
 # controller.
@@ -103,7 +103,7 @@ class CurlHost:
         self.now = 0
 
     def run(self, program: str) -> list[Told]:
-        notice_silence(self.action._connection)
+        connection.notice_silence(self.action._connection)
         environment = self.action._compute_environment_string()
         result = self.action._low_level_execute_command(f"export {environment}; {program}" if environment else program)
         said, begun, output = result["stdout"].partition(BEGUN)

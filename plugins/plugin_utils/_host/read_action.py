@@ -10,24 +10,22 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 
-from ...module_utils._host.run_mark import STATUS_FILE, path_beside
+from ...module_utils._host import run_mark
 from ...module_utils._steps import records as _records
-from .._azure.events import warnings_about
-from .._common.ansible import DoesOneOf, OwnVariables, plain
+from .._azure import events as azure
+from .._common import ansible
 from .._common.options import read_options
 from . import answers as _answers
-from .connection import HostHalf, answering_within, seconds_of_a_reading
-from .readings import Documents, status_told_in_a_run
-from .service import HostFailed, ServiceAction
+from . import connection, readings, service
 
 SETTINGS = {"endpoint": "maintenance_endpoint", "api_version": "maintenance_api_version", "journal": "drain_journal"}
 MARKED_BESIDE = {"status_file": "watch_status_file"}
 NO_CLOCK: dict[str, t.Any] = {"boot_id": None, "seconds": None}
-RECORDS = HostHalf("records", _records, _answers.RECORDS, private=False)
+RECORDS = connection.HostHalf("records", _records, _answers.RECORDS, private=False)
 OPTIONS = read_options()
 
 
-class ReadAction(DoesOneOf, ServiceAction):
+class ReadAction(ansible.DoesOneOf, service.ServiceAction):
     does = OPTIONS
 
     def do_records(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -35,11 +33,11 @@ class ReadAction(DoesOneOf, ServiceAction):
         return RECORDS.run(self, options, task_vars)
 
     def do_hosts(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        own = OwnVariables(self, task_vars)
+        own = ansible.OwnVariables(self, task_vars)
         other = self._task.args.get("of")
         # What another host has set, its variables tell as they are.
         found = _settings_of(task_vars["hostvars"][other]) if other else own.settings({**SETTINGS, **MARKED_BESIDE})
-        status_file = str(found.pop("status_file", None) or STATUS_FILE)
+        status_file = str(found.pop("status_file", None) or run_mark.STATUS_FILE)
         for option, value in found.items():
             self._task.args.setdefault(option, value)
         options = self.checked_options(OPTIONS["hosts"])
@@ -49,7 +47,7 @@ class ReadAction(DoesOneOf, ServiceAction):
             known = task_vars["hostvars"].raw_get(other).get("maintenance_status") or {}
             options["this_host"] = known.get("this_host")
             if not self._task.check_mode:
-                mark = {"path": path_beside(status_file), "run_id": own.run()["run_id"]}
+                mark = {"path": run_mark.path_beside(status_file), "run_id": own.run()["run_id"]}
         if reads:
             run = own.run()
             if not own.listed(reads) or own.host in run["taken_away"]:
@@ -60,10 +58,10 @@ class ReadAction(DoesOneOf, ServiceAction):
                 options["this_host"] = (own.registered("maintenance_status") or {}).get("this_host")
             if not self._task.check_mode:
                 # Where a watcher has reflexes, a run that looks comes first from here on.
-                mark = {"path": path_beside(status_file), "run_id": run["run_id"]}
-        self.seconds = seconds_of_a_reading(own.setting("maintenance_read_timeout"))
+                mark = {"path": run_mark.path_beside(status_file), "run_id": run["run_id"]}
+        self.seconds = connection.seconds_of_a_reading(own.setting("maintenance_read_timeout"))
         # One time for all of it: others wait for this host.
-        with answering_within(self, task_vars, self.seconds):
+        with connection.answering_within(self, task_vars, self.seconds):
             return self._read(options, task_vars, mark)
 
     def _read(self, options: dict[str, t.Any], task_vars: dict[str, t.Any], mark: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -73,7 +71,7 @@ class ReadAction(DoesOneOf, ServiceAction):
         found, answers = self.look_at_host(options, task_vars, **more)
         try:
             result = self._reading(answers(), options, task_vars)
-        except HostFailed as failure:
+        except service.HostFailed as failure:
             result = failure.result
         except AnsibleActionFail as failure:
             result = {"failed": True, "msg": str(failure)}
@@ -87,21 +85,21 @@ class ReadAction(DoesOneOf, ServiceAction):
     def _reading(
         self, answers: dict[str, t.Any], options: dict[str, t.Any], task_vars: dict[str, t.Any]
     ) -> dict[str, t.Any]:
-        status = status_told_in_a_run(
-            answers, _known(options), options["vm_name"], Documents(constants.DEFAULT_LOCAL_TMP)
+        status = readings.status_told_in_a_run(
+            answers, _known(options), options["vm_name"], readings.Documents(constants.DEFAULT_LOCAL_TMP)
         )
         version = self.api_versions(task_vars).wanted(options)
-        warnings = warnings_about(status) + self.version_warnings(options, task_vars)
+        warnings = azure.warnings_about(status) + self.version_warnings(options, task_vars)
         more = {"warnings": warnings} if warnings else {}
         return {"changed": False, "api_version": version, **status, **more}
 
 
 def _settings_of(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    found = {option: plain(variables.get(name)) for option, name in {**SETTINGS, **MARKED_BESIDE}.items()}
+    found = {option: ansible.plain(variables.get(name)) for option, name in {**SETTINGS, **MARKED_BESIDE}.items()}
     return {option: value for option, value in found.items() if value is not None}
 
 
 def _known(options: dict[str, t.Any]) -> dict[str, t.Any] | None:
     """Who the VM is, as it has told before, if that says its name."""
-    known = plain(options["this_host"]) or {}
+    known = ansible.plain(options["this_host"]) or {}
     return known if known.get("vm_name") else None

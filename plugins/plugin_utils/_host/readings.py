@@ -14,23 +14,15 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._azure.http import check_endpoint
-from ...module_utils._azure.imds import API_VERSIONS, AUTO, document_digest
+from ...module_utils._azure import http, imds
 from ...module_utils._host import journal_command as _journal_command
-from .._azure.events import BadReading, build_status, canonical_name, parse_document, parse_identity
-from .._azure.vms import (
-    IDENTITY_VARIABLES,
-    InventoryNames,
-    known_vms,
-    of_one_short_name,
-    this_hosts_of,
-    with_told_scopes,
-)
-from .._common.ansible import plain
+from .._azure import events as azure
+from .._azure import vms
+from .._azure.vms import InventoryNames
+from .._common import ansible, text
 from .._common.store import Store
-from .._common.text import needed_vars
 from . import answers as _answers
-from .connection import HostHalf
+from . import connection
 
 READING = "maintenance_status"
 # Registered by the roles drain and restore: in a run, their results bring a reading along.
@@ -80,14 +72,14 @@ class Documents:
         Raises BadReading.
         """
         try:
-            digest = str(document_digest(body))
+            digest = str(imds.document_digest(body))
         except ValueError:
             # Says what is wrong with it.
-            parse_document(body)
+            azure.parse_document(body)
             raise
         document = self.known(digest)
         if document is None:
-            understood = parse_document(body)
+            understood = azure.parse_document(body)
             document = {**understood, "named": _named(understood["events"])}
             self.store.write(document, digest)
             self._read[digest] = document
@@ -118,7 +110,7 @@ class Documents:
         if document is None:
             return None
         if "shared" not in document:
-            events: list[dict[str, t.Any]] = build_status(document, None, now)["events"]
+            events: list[dict[str, t.Any]] = azure.build_status(document, None, now)["events"]
             document["shared"] = [{**event, "affects_this_host": False} for event in events]
         shared: list[dict[str, t.Any]] = document["shared"]
         return shared
@@ -126,7 +118,7 @@ class Documents:
 
 def own_events(document: Document, vm_name: str) -> Document:
     """The document as if it held only what names this VM."""
-    positions = document["named"].get(canonical_name(vm_name), ())
+    positions = document["named"].get(azure.canonical_name(vm_name), ())
     return {**document, "events": [document["events"][position] for position in positions]}
 
 
@@ -134,7 +126,7 @@ def _named(events: list[dict[str, t.Any]]) -> dict[str, list[int]]:
     """VM -> the places of the events that name it."""
     found: dict[str, list[int]] = {}
     for position, event in enumerate(events):
-        for name in dict.fromkeys(canonical_name(resource) for resource in event["resources"]):
+        for name in dict.fromkeys(azure.canonical_name(resource) for resource in event["resources"]):
             found.setdefault(name, []).append(position)
     return found
 
@@ -145,22 +137,22 @@ def status_told(answers: dict[str, t.Any], vm_name: str | None, documents: Docum
     With `documents`, it holds the events that name this VM, and says where those of others are.
     """
     try:
-        identity = parse_identity(answers["instance"]["body"]) if answers["instance"] else None
+        identity = azure.parse_identity(answers["instance"]["body"]) if answers["instance"] else None
         name = identity["vm_name"] if identity else vm_name
         more = {}
         if documents and name:
             digest, document = documents.once(answers["events"]["body"])
             document, more = own_events(document, name), {OTHERS_IN: digest}
         else:
-            document = parse_document(answers["events"]["body"])
-    except BadReading as error:
+            document = azure.parse_document(answers["events"]["body"])
+    except azure.BadReading as error:
         raise AnsibleActionFail(
             f"{answers['endpoint']} did not answer like the metadata service. {error}."
             " Something else may be answering at this address, such as a proxy."
         ) from None
     return {
         "endpoint": answers["endpoint"],
-        **build_status(document, identity, answers["heard_at"], vm_name),
+        **azure.build_status(document, identity, answers["heard_at"], vm_name),
         **more,
     }
 
@@ -172,7 +164,7 @@ def status_told_in_a_run(
     status = status_told(answers, str(known["vm_name"]) if known else vm_name, documents)
     if known:
         status["this_host"] = known
-    digest = status.get(OTHERS_IN) or document_digest(answers["events"]["body"])
+    digest = status.get(OTHERS_IN) or imds.document_digest(answers["events"]["body"])
     return {**status, "document_sha256": digest, "heard_at": answers["heard_at"]}
 
 
@@ -181,7 +173,7 @@ def endpoint_of(told: str, asked: str) -> str:
     if asked != "auto":
         return asked
     try:
-        return str(check_endpoint(told))
+        return str(http.check_endpoint(told))
     except ValueError as error:
         raise AnsibleActionFail(f"The host says that something else than an endpoint answered: {error}") from None
 
@@ -217,15 +209,15 @@ class ApiVersions:
 
     def wanted(self, options: dict[str, t.Any]) -> str:
         """The version to ask for: that of the options, or what was found; `auto` before anything was."""
-        if options["api_version"] != AUTO:
+        if options["api_version"] != imds.AUTO:
             return str(options["api_version"])
         found = self.store.read(self.host, options["endpoint"])
-        return found if found in API_VERSIONS else AUTO
+        return found if found in imds.API_VERSIONS else imds.AUTO
 
     def learn(self, options: dict[str, t.Any], answers: dict[str, t.Any]) -> None:
         """Keep the version that was answered."""
         version = answers.get("api_version")
-        if options["api_version"] != AUTO or version is None:
+        if options["api_version"] != imds.AUTO or version is None:
             return
         # An endpoint that was found too is asked by its own name from now on.
         for endpoint in (options["endpoint"], str(answers["endpoint"])):
@@ -233,7 +225,7 @@ class ApiVersions:
 
 
 # What a step was given may be secret.
-JOURNAL = HostHalf("journal", _journal_command, _answers.JOURNAL, private=True)
+JOURNAL = connection.HostHalf("journal", _journal_command, _answers.JOURNAL, private=True)
 
 
 def ask_journal(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -248,11 +240,11 @@ def complete_fence(options: dict[str, t.Any], versions: ApiVersions) -> dict[str
     endpoint = options["endpoint"]
     if endpoint != "auto":
         try:
-            endpoint = check_endpoint(endpoint)
+            endpoint = http.check_endpoint(endpoint)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
     ask = {"endpoints": [endpoint], "api_version": versions.wanted({**options, "endpoint": endpoint})}
-    return {**plain(options["fence"]), "ask": ask}
+    return {**ansible.plain(options["fence"]), "ask": ask}
 
 
 def names_of_inventory(hostvars: t.Any, folder: str | None = None) -> InventoryNames:
@@ -262,10 +254,10 @@ def names_of_inventory(hostvars: t.Any, folder: str | None = None) -> InventoryN
     kept = store.read("vms") if store else None
     if kept and kept["hosts"] == hosts:
         return InventoryNames(hosts, kept["known"])
-    known = known_vms(hosts, plain(needed_vars(hosts, hostvars, (), texts=IDENTITY_VARIABLES)))
-    shared = of_one_short_name(hosts)
-    statuses = plain(needed_vars(shared, hostvars, (), texts=("maintenance_status",)))
-    known = with_told_scopes(known, this_hosts_of(shared, statuses))
+    known = vms.known_vms(hosts, ansible.plain(text.needed_vars(hosts, hostvars, (), texts=vms.IDENTITY_VARIABLES)))
+    shared = vms.of_one_short_name(hosts)
+    statuses = ansible.plain(text.needed_vars(shared, hostvars, (), texts=("maintenance_status",)))
+    known = vms.with_told_scopes(known, vms.this_hosts_of(shared, statuses))
     if store:
         with contextlib.suppress(OSError):
             store.write({"hosts": hosts, "known": known}, "vms")

@@ -14,28 +14,18 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._azure.http import check_endpoint
-from ...module_utils._azure.imds import AUTO
+from ...module_utils._azure import http, imds
 from ...module_utils._host import approval_command as _approval_command
 from ...module_utils._host import exchange as _exchange
 from ...module_utils._host import journal as _journal
+from ...module_utils._host import run_mark
 from ...module_utils._host.audit import DEFAULT_FILE
-from ...module_utils._host.run_mark import STATUS_FILE, path_beside
-from .._azure.events import JUDGED_BY, approval_body, warning_about_version
-from .._common.ansible import OwnVariables, controller_name, user_name
+from .._azure import events as azure
+from .._common import ansible
+from .._common.ansible import OwnVariables
 from . import answers as _answers
-from .connection import (
-    SECONDS_AFTER_SILENCE,
-    SECONDS_OF_A_COMMAND,
-    SECONDS_TO_RECONNECT,
-    HostHalf,
-    HostSilent,
-    Late,
-    ending_within,
-    patience_within,
-)
-from .curl import run_by_curl
-from .readings import ApiVersions, Documents, endpoint_of, status_told
+from . import connection, curl, readings
+from .connection import HostHalf
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +91,8 @@ def whose_action(own: OwnVariables, run_id: str) -> dict[str, t.Any]:
     return {
         "file": str(own.setting("watch_audit_file") or DEFAULT_FILE),
         "run_id": run_id,
-        "who": str(own.setting("awx_user_name") or user_name()),
-        "where": controller_name(),
+        "who": str(own.setting("awx_user_name") or ansible.user_name()),
+        "where": ansible.controller_name(),
         "host": own.host,
         "incarnation": _document_read_last(own),
     }
@@ -119,7 +109,7 @@ def _document_read_last(own: OwnVariables) -> int | str | None:
 
 def path_of_mark(own: OwnVariables) -> str:
     """Where a run says on the host that it is there, if there is a watcher."""
-    return str(path_beside(str(own.setting("watch_status_file") or STATUS_FILE)))
+    return str(run_mark.path_beside(str(own.setting("watch_status_file") or run_mark.STATUS_FILE)))
 
 
 EXCHANGE = HostHalf("exchange", _exchange, _answers.EXCHANGE, private=False)
@@ -145,7 +135,7 @@ class ServiceAction(ActionBase):
     """
 
     seconds: float | None = None
-    after_silence: float = SECONDS_AFTER_SILENCE
+    after_silence: float = connection.SECONDS_AFTER_SILENCE
     by_curl = False
 
     def checked_options(self, argument_spec: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -153,7 +143,7 @@ class ServiceAction(ActionBase):
         self.check_seconds(options, "timeout")
         if options["endpoint"] != "auto":
             try:
-                options["endpoint"] = check_endpoint(options["endpoint"])
+                options["endpoint"] = http.check_endpoint(options["endpoint"])
             except ValueError as error:
                 raise AnsibleActionFail(str(error)) from None
         if options["vm_name"] is not None and not options["vm_name"].strip():
@@ -189,7 +179,9 @@ class ServiceAction(ActionBase):
             "endpoints": [options["endpoint"]],
             "api_version": self.api_versions(task_vars).wanted(options),
             "with_instance": options["vm_name"] is None,
-            "timeout": min(options["timeout"], patience_within(self.seconds)) if self.seconds else options["timeout"],
+            "timeout": min(options["timeout"], connection.patience_within(self.seconds))
+            if self.seconds
+            else options["timeout"],
             **more,
         }
         unused = [] if (request.get("approval") or {}).get("marking") else [_approval_command.__name__]
@@ -198,8 +190,8 @@ class ServiceAction(ActionBase):
             request,
             task_vars,
             unused=[*unused, _journal.__name__] if unused and not request.get("journal") else unused,
-            first=(lambda: run_by_curl(self, request)) if self.by_curl else None,
-            seconds=self.seconds or options["timeout"] + SECONDS_OF_A_COMMAND,
+            first=(lambda: curl.run_by_curl(self, request)) if self.by_curl else None,
+            seconds=self.seconds or options["timeout"] + connection.SECONDS_OF_A_COMMAND,
             after_silence=self.after_silence,
         )
 
@@ -211,19 +203,19 @@ class ServiceAction(ActionBase):
         answers: dict[str, t.Any] = result["answers"]
         # When something was heard, the controller says: a host whose clock is ahead would have the last word.
         answers["heard_at"] = time.time()
-        answers["endpoint"] = endpoint_of(answers["endpoint"], options["endpoint"])
+        answers["endpoint"] = readings.endpoint_of(answers["endpoint"], options["endpoint"])
         self.api_versions(task_vars).learn(options, answers)
         return answers
 
-    def api_versions(self, task_vars: dict[str, t.Any]) -> ApiVersions:
+    def api_versions(self, task_vars: dict[str, t.Any]) -> readings.ApiVersions:
         host = str(self._task.delegate_to or task_vars["inventory_hostname"])
-        return ApiVersions(constants.DEFAULT_LOCAL_TMP, host)
+        return readings.ApiVersions(constants.DEFAULT_LOCAL_TMP, host)
 
     def version_warnings(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> list[str]:
         """Event types that nobody sees here, where the user has left the version to us."""
-        if options["api_version"] != AUTO:
+        if options["api_version"] != imds.AUTO:
             return []
-        warning = warning_about_version(self.api_versions(task_vars).wanted(options))
+        warning = azure.warning_about_version(self.api_versions(task_vars).wanted(options))
         return [warning] if warning else []
 
 
@@ -241,7 +233,7 @@ class HostService:
     def earlier_reading(self, status: t.Any) -> DocumentReading | None:
         """What an earlier task of this run has read, if it is whole."""
         try:
-            whole = Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
+            whole = readings.Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
             self.this_host = dict(whole["this_host"])
             if not isinstance(whole["events"], list):
                 return None
@@ -264,14 +256,14 @@ class HostService:
     def approve(self, decided_on: DocumentReading, event_ids: list[str]) -> Sent:
         status = decided_on.status
         version = self.action.api_versions(self.task_vars).wanted(self.options)
-        body = approval_body(event_ids, version, status["document_incarnation"])
+        body = azure.approval_body(event_ids, version, status["document_incarnation"])
         approval: dict[str, t.Any] = {"body": body, "expected": decided_on.document}
         more: dict[str, t.Any] = {"approval": approval}
         if decided_on.document_sha256:
             approval["expected_sha256"] = decided_on.document_sha256
         if self.marking:
             judged = [
-                {name: event[name] for name in ("id", "resources", *JUDGED_BY)}
+                {name: event[name] for name in ("id", "resources", *azure.JUDGED_BY)}
                 for event in status["events"]
                 if event["id"] in event_ids
             ]
@@ -298,9 +290,9 @@ class HostService:
     def reconnect(self) -> None:
         try:
             # Whether the host is silent is not known by this: most of them close it on this side alone.
-            with ending_within(SECONDS_TO_RECONNECT):
+            with connection.ending_within(connection.SECONDS_TO_RECONNECT):
                 self.action._connection.reset()
-        except (AttributeError, AnsibleConnectionFailure, Late):
+        except (AttributeError, AnsibleConnectionFailure, connection.Late):
             # Not every connection can be reset, and one that is down already need not be.
             return
 
@@ -309,7 +301,7 @@ class HostService:
             return self.action.ask_host(options, self.task_vars, **more)
         except AnsibleActionFail:
             raise
-        except HostSilent as error:
+        except connection.HostSilent as error:
             raise Silent(str(error)) from None
         except AnsibleError as error:
             # Before ansible-core 2.19, a host that falls silent before `become` has asked its question is none of
@@ -320,7 +312,7 @@ class HostService:
 
     def _reading(self, answers: dict[str, t.Any]) -> DocumentReading:
         try:
-            status = status_told(answers, self._name())
+            status = readings.status_told(answers, self._name())
         except AnsibleActionFail as error:
             raise Unanswered(str(error)) from None
         self.this_host = status["this_host"] or self.this_host

@@ -23,11 +23,10 @@ from ansible.plugins.action import ActionBase
 
 from ...module_utils._azure import http as _http
 from ...module_utils._azure import imds as _imds
+from ...module_utils._host import files
 from ...module_utils._host.approval_command import SECONDS_TO_SEND
 from ...module_utils._host.clock import Moment
-from ...module_utils._host.files import ENDING, SECONDS_AHEAD, AtWork
 from . import answers as _answers
-from .answers import checked
 
 MODULE = "maintenance.azure._windows_host"
 WINDOWS_SHELLS = ("powershell", "cmd")
@@ -58,7 +57,7 @@ class WindowsActions:
 
     def done(self, actions: Sequence[WindowsAction]) -> list[ActionResult]:
         """What became of each, up to the first that has a `problem`."""
-        answer = checked(
+        answer = _answers.checked(
             self.action._execute_module(
                 module_name=MODULE, module_args={"actions": list(actions)}, task_vars=self.task_vars
             ),
@@ -210,7 +209,7 @@ class WindowsMachine:
         path = windows_path(path)
         if name == "journal" and not path.endswith(LAST_JOURNAL):
             # Who is at work is always asked along with it.
-            self.content(path + ENDING, compares=False)
+            self.content(path + files.ENDING, compares=False)
         self.files[path] = WindowsFile(self, path, name, setting, error)
         return self.files[path]
 
@@ -298,7 +297,7 @@ class WindowsMachine:
         return self._doubted(path, self.contents[path].doubt or {}, "read")
 
     def _doubted(self, path: str, result: ActionResult, verb: str) -> Exception:
-        file = self.files.get(path) or self.files.get(path[: -len(ENDING)])
+        file = self.files.get(path) or self.files.get(path[: -len(files.ENDING)])
         said = f"{result.get('said')}".rstrip(".")
         if file is None:
             return ActionsFailed(unexpected(f"{path}: {said}"))
@@ -397,9 +396,9 @@ class WindowsFile:
         return contextlib.nullcontext()
 
 
-class WindowsAtWork(AtWork):
+class WindowsAtWork(files.AtWork):
     def __init__(self, machine: WindowsMachine, journal_path: str) -> None:
-        self.path = journal_path + ENDING
+        self.path = journal_path + files.ENDING
         self.clock = machine.clock
         self.machine = machine
         self.content = machine.content(self.path, compares=False)
@@ -411,7 +410,7 @@ class WindowsAtWork(AtWork):
         """As a call takes seconds, only when it is worth one."""
         # The host's own code has no types.
         usual: t.Any = super()
-        return bool(usual.left(run_id) > SECONDS_AHEAD / 2 or usual.renew(run_id))
+        return bool(usual.left(run_id) > files.SECONDS_AHEAD / 2 or usual.renew(run_id))
 
     def _put(self, line: str) -> bool:
         self.content.put(line.encode("ascii"))

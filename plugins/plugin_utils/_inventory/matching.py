@@ -11,10 +11,10 @@ import re
 import typing as t
 from urllib.parse import urlsplit
 
-from ...module_utils._azure.http import check_endpoint
-from .._azure.events import canonical_name, known_of_status, refresh, warnings_about
+from ...module_utils._azure import http
+from .._azure import events as azure
 from .._azure.vms import EventData
-from .._common.ansible import BadQuery
+from .._common import ansible
 from .._common.text import iso_time
 
 
@@ -85,7 +85,7 @@ def is_asked_from_within(endpoint: str) -> bool:
 def normal_endpoint(endpoint: str) -> str:
     """The same text for the same endpoint. One that is wrong stays as it is: reading it says what is wrong."""
     try:
-        return check_endpoint(endpoint)
+        return http.check_endpoint(endpoint)
     except ValueError:
         return endpoint
 
@@ -127,7 +127,7 @@ def from_cache(endpoint: str, entry: t.Any, with_identity: bool, now: float, lif
     whole of it, and the rest must not live longer for that.
     """
     try:
-        known = known_of_status(entry)
+        known = azure.known_of_status(entry)
     except ValueError:
         return None
     if (with_identity and not entry.get("with_identity")) or (lifetime and now - known["read_at"] > lifetime):
@@ -165,7 +165,7 @@ class HostsByName:
     def _index(self) -> None:
         self.by_vm_name.clear()
         for host in self.hosts.values():
-            self.by_vm_name.setdefault(canonical_name(host.vm_name), []).append(host)
+            self.by_vm_name.setdefault(azure.canonical_name(host.vm_name), []).append(host)
 
     def trust(self, readings: t.Iterable[Reading]) -> None:
         """Learn who a host is from a reading that is its own."""
@@ -175,7 +175,11 @@ class HostsByName:
                 continue
             name = reading.this_host["vm_name"] or host.vm_name
             # An endpoint may be a neighbour's, which was written down for this host on purpose.
-            if not reading.told_by_host and host.vm_name_given and canonical_name(name) != canonical_name(host.vm_name):
+            if (
+                not reading.told_by_host
+                and host.vm_name_given
+                and azure.canonical_name(name) != azure.canonical_name(host.vm_name)
+            ):
                 continue
             self.hosts[host.name] = dataclasses.replace(
                 host,
@@ -237,7 +241,7 @@ class ReadingView:
         self.reading = reading
         self.read_at = reading.read_at
         self.read_at_text = settings.guard(iso_time(reading.read_at))
-        self.warnings = warnings_about({"events": reading.events})
+        self.warnings = azure.warnings_about({"events": reading.events})
         self.events = reading.events
         if settings.query:
             self.events = _filtered(_as_seen(reading.events, settings.now), settings.query)
@@ -276,7 +280,7 @@ class ReadingView:
 
     def match(self, fleet: HostsByName, vm_name: str, vm_id: str | None = None) -> NameMatch:
         """The hosts that this reading means by a VM's name."""
-        candidates = fleet.by_vm_name.get(canonical_name(vm_name), [])
+        candidates = fleet.by_vm_name.get(azure.canonical_name(vm_name), [])
         if not candidates:
             return NameMatch()
         if len(candidates) > 1:
@@ -294,7 +298,7 @@ class ReadingView:
 def _as_seen(events: list[EventData], now: float) -> list[EventData]:
     """The events as a host has them that they affect, at this time."""
     seen: list[EventData] = [{**event, "affects_this_host": True} for event in events]
-    refresh({"events": seen}, now)
+    azure.refresh({"events": seen}, now)
     return seen
 
 
@@ -302,7 +306,7 @@ def _filtered(events: list[EventData], query: t.Callable[[list[EventData]], t.An
     passed = query(events)
     known = {id(event) for event in events}
     if not isinstance(passed, list) or not all(id(event) in known for event in passed):
-        raise BadQuery(
+        raise ansible.BadQuery(
             "query must pick events out of the list of events, as [?type == 'Reboot'] does; it gave"
             f" {'nothing' if passed is None else str(passed)[:80]}"
         )
@@ -321,7 +325,11 @@ class VmWithoutHost(t.NamedTuple):
 
     @property
     def key(self) -> tuple[str | None, str | None, str]:
-        return lower_case(self.scope.subscription), lower_case(self.scope.resource_group), canonical_name(self.vm_name)
+        return (
+            lower_case(self.scope.subscription),
+            lower_case(self.scope.resource_group),
+            azure.canonical_name(self.vm_name),
+        )
 
 
 def _second(view: ReadingView) -> int:
@@ -386,7 +394,7 @@ class Knowledge:
     def own_identity(self, host: InventoryHost) -> t.Any:
         for view in reversed(self.last_words.get(host.name, [])):
             identity = view.reading.this_host
-            if identity and canonical_name(identity["vm_name"] or "") == canonical_name(host.vm_name):
+            if identity and azure.canonical_name(identity["vm_name"] or "") == azure.canonical_name(host.vm_name):
                 return view.given(identity)
         return None
 
@@ -413,7 +421,7 @@ def new_hosts(
     """Hosts for VMs that no source defines. Of the same name in several resource groups: one each, told apart."""
     by_name: dict[str, dict[str | None, VmWithoutHost]] = {}
     for vm in (*answerers.values(), *without_host):
-        homes = by_name.setdefault(canonical_name(vm.vm_name), {})
+        homes = by_name.setdefault(azure.canonical_name(vm.vm_name), {})
         homes.setdefault(lower_case(vm.scope.resource_group), vm)
     taken = {*map(str.casefold, fleet.hosts), *map(str.casefold, settings.reserved), *_NO_HOSTS}
     new = []

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._azure.doubts import about_claims
-from .._azure.events import canonical_id, canonical_name, parse_resource_id
-from .._azure.vms import IDENTITY_VARIABLES, EventData, InventoryNames, false_claims, known_vms
+from .._azure import doubts, vms
+from .._azure import events as azure
 from .._common.text import iso_time, printable, some_of
 from . import matching
 from .matching import Failure, HostsByName, InventoryHost, Knowledge, Overlay, OverlaySettings, Reading, ReadingView
@@ -90,7 +89,9 @@ class WhyUnread:
                 self.why.update(dict.fromkeys(reading.hosts, reason))
             else:
                 self.failures[f"{reading.origin} was {text}"] = None
-                for host in fleet.by_vm_name.get(canonical_name((reading.this_host or {}).get("vm_name") or ""), ()):
+                for host in fleet.by_vm_name.get(
+                    azure.canonical_name((reading.this_host or {}).get("vm_name") or ""), ()
+                ):
                     self.why[host.name] = f"{reading.origin} was {text}"
 
     def add(self, host: InventoryHost, doubt: str | None) -> None:
@@ -161,7 +162,7 @@ class HostVariables:
         self.delivery_group_var = delivery_group_var
         self.more = more
         self.resolve = resolve
-        self.wanted = frozenset((*vm_name_from, endpoint_var, delivery_group_var, *IDENTITY_VARIABLES, *_VM_IDS))
+        self.wanted = frozenset((*vm_name_from, endpoint_var, delivery_group_var, *vms.IDENTITY_VARIABLES, *_VM_IDS))
         found = ((group, self._of(group)) for group in inventory.groups.values())
         # Only groups that have something to say: mostly there are few, or none.
         self.of_groups = {group.name: variables for group, variables in found if variables}
@@ -212,9 +213,9 @@ class HostVariables:
         return None
 
     def _identity(self, known: dict[str, str | None]) -> dict[str, str]:
-        found = {name: text for name in IDENTITY_VARIABLES if (text := known.get(name))}
+        found = {name: text for name in vms.IDENTITY_VARIABLES if (text := known.get(name))}
         # A variable that the user names for it is as good as ours.
-        own = [name for name in self.vm_name_from if name not in (*IDENTITY_VARIABLES, "inventory_hostname")]
+        own = [name for name in self.vm_name_from if name not in (*vms.IDENTITY_VARIABLES, "inventory_hostname")]
         given = next((text for name in own if (text := known.get(name))), None)
         return {"maintenance_vm_name": given, **found} if given else found
 
@@ -223,7 +224,7 @@ class HostVariables:
         for variable in _RESOURCE_IDS:
             resource_id = known.get(variable)
             if resource_id and resource_id.startswith("/"):
-                return parse_resource_id(resource_id)
+                return azure.parse_resource_id(resource_id)
         return None, None
 
 
@@ -277,10 +278,14 @@ def _without_false_claims(fleet: HostsByName, readings: t.Sequence[Reading]) -> 
     }
     identities = {name: host.identity for name, host in fleet.hosts.items()}
     # Two hosts with one name are looked at together with all readings.
-    claims = false_claims(told, identities, {}, lambda: InventoryNames(identities, known_vms(identities, identities)))
+    claims = vms.false_claims(
+        told, identities, {}, lambda: vms.InventoryNames(identities, vms.known_vms(identities, identities))
+    )
     refused = {host for claim in claims for host in claim.refused}
     left = [reading for reading in readings if not (reading.told_by_host and reading.hosts[0] in refused)]
-    return left, [Failure("the inventory", doubt["why"], tuple(doubt["hosts"])) for doubt in about_claims(claims, {})]
+    return left, [
+        Failure("the inventory", doubt["why"], tuple(doubt["hosts"])) for doubt in doubts.about_claims(claims, {})
+    ]
 
 
 class _Listed:
@@ -345,14 +350,16 @@ def _give(
     why.tell(overlay)
 
 
-def _events_of(host: InventoryHost, word: ReadingView | None, mentioned_by: t.Sequence[ReadingView]) -> list[EventData]:
+def _events_of(
+    host: InventoryHost, word: ReadingView | None, mentioned_by: t.Sequence[ReadingView]
+) -> list[vms.EventData]:
     """The events of the last word and of all that is newer; the newest version of each."""
-    found: dict[str, tuple[ReadingView, EventData]] = {}
+    found: dict[str, tuple[ReadingView, vms.EventData]] = {}
     views = [] if word is None else [word]
     views += [view for view in mentioned_by if word is None or (view is not word and view.read_at >= word.read_at)]
     for view in views:
         for event in view.mentions.get(host.name, ()):
-            found[canonical_id(event["id"])] = view, event
+            found[azure.canonical_id(event["id"])] = view, event
     return [view.given(event) for view, event in found.values()]
 
 

@@ -16,26 +16,12 @@ import typing as t
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ...module_utils._azure.http import (
-    LARGEST_BODY,
-    Answer,
-    Broken,
-    NotAccepted,
-    NotResolved,
-    TimedOut,
-    TooLarge,
-    check_endpoint,
-)
-from ...module_utils._azure.imds import AUTO, INSTANCE_TARGET, Conversation, ImdsError, get_events, passed_on
-from .._azure.events import (
-    BadReading,
-    known_of_status,
-    parse_document,
-    parse_identity,
-    parse_saved,
-    warning_about_version,
-)
-from .matching import EndpointQuestion, Failure, Reading
+from ...module_utils._azure import http, imds
+from ...module_utils._azure.http import Answer, TimedOut
+from .._azure import events as azure
+from .._azure.events import BadReading
+from . import matching
+from .matching import Failure, Reading
 
 try:
     import requests
@@ -101,7 +87,7 @@ class RequestsTransport:
         try:
             return len(socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM))
         except (socket.gaierror, UnicodeError) as problem:
-            raise NotResolved(str(problem)) from None
+            raise http.NotResolved(str(problem)) from None
 
 
 def _within(seconds: float, exchange: t.Callable[[], Answer]) -> Answer:
@@ -135,13 +121,13 @@ def _exchange(request: t.Callable[[], requests.Response], deadline: float) -> An
         content = b""
         for piece in response.raw.stream(PIECE, decode_content=False):
             content += piece
-            if len(content) > LARGEST_BODY:
-                raise TooLarge()
+            if len(content) > http.LARGEST_BODY:
+                raise http.TooLarge()
             if time.monotonic() > deadline:
                 raise TimedOut()
         # What was promised and did not come.
         if response.raw.length_remaining:
-            raise Broken("the body ended early")
+            raise http.Broken("the body ended early")
         fields = {name.lower(): value for name, value in response.headers.items()}
         return Answer(response.status_code, fields, content, time.time())
 
@@ -149,12 +135,12 @@ def _exchange(request: t.Callable[[], requests.Response], deadline: float) -> An
 def _in_our_words(problem: Exception) -> Exception:
     causes = _causes(problem)
     if isinstance(problem, requests.ConnectTimeout):
-        return NotAccepted("no answer to the connection attempt")
+        return http.NotAccepted("no answer to the connection attempt")
     if any(isinstance(cause, urllib3.exceptions.NewConnectionError) for cause in causes):
-        return NotAccepted(_in_words(causes[-1]))
+        return http.NotAccepted(_in_words(causes[-1]))
     if isinstance(problem, (requests.Timeout, urllib3.exceptions.TimeoutError, socket.timeout)):
         return TimedOut()
-    return Broken(_in_words(causes[-1]))
+    return http.Broken(_in_words(causes[-1]))
 
 
 def _causes(problem: BaseException) -> list[BaseException]:
@@ -201,7 +187,7 @@ class EndpointReader:
         self._outcomes: dict[str, Reading | Exception] = {}
         self._with_identity: set[str] = set()
 
-    def read(self, asked: t.Sequence[EndpointQuestion], workers: int) -> ReadingOrFailure:
+    def read(self, asked: t.Sequence[matching.EndpointQuestion], workers: int) -> ReadingOrFailure:
         for question in asked:
             if question.with_identity:
                 self._with_identity.update(question.endpoints)
@@ -215,7 +201,7 @@ class EndpointReader:
                 failures.append(answer)
         return readings, failures
 
-    def _ask(self, question: EndpointQuestion) -> Reading | Failure:
+    def _ask(self, question: matching.EndpointQuestion) -> Reading | Failure:
         """The first good answer to a question. Twice the time of one endpoint is spent on a group, not more."""
         give_up_at = time.monotonic() + 2 * self.timeout
         problems: list[str] = []
@@ -241,7 +227,7 @@ class EndpointReader:
             if endpoint not in self._outcomes:
                 try:
                     self._outcomes[endpoint] = self._read(endpoint)
-                except (ImdsError, BadReading, ValueError) as error:
+                except (imds.ImdsError, BadReading, ValueError) as error:
                     self._outcomes[endpoint] = error
             return self._outcomes[endpoint]
 
@@ -250,11 +236,11 @@ class EndpointReader:
         known = self.known(endpoint, with_identity)
         if known:
             return known
-        conversation = Conversation(self.transport(check_endpoint(endpoint)), self.timeout)
-        version, answered = get_events(conversation, self.api_version)
-        answer = passed_on(answered, conversation.transport)
+        conversation = imds.Conversation(self.transport(http.check_endpoint(endpoint)), self.timeout)
+        version, answered = imds.get_events(conversation, self.api_version)
+        answer = imds.passed_on(answered, conversation.transport)
         try:
-            document = parse_document(answer["body"])
+            document = azure.parse_document(answer["body"])
         except BadReading as error:
             raise BadReading(
                 f"{endpoint} did not answer like the metadata service. {error}."
@@ -274,16 +260,18 @@ class EndpointReader:
 
     def _warn_about(self, version: str) -> None:
         """Once, and only of a version that the user has left to us."""
-        warning = warning_about_version(version) if self.api_version == AUTO else None
+        warning = azure.warning_about_version(version) if self.api_version == imds.AUTO else None
         with self._lock:
             if warning and warning not in self.warnings:
                 self.warnings.append(warning)
 
-    def _identity(self, conversation: Conversation) -> dict[str, str | None] | None:
+    def _identity(self, conversation: imds.Conversation) -> dict[str, str | None] | None:
         # The events are good whoever answered; without a name they only cover fewer hosts.
         try:
-            return parse_identity(passed_on(conversation.get(INSTANCE_TARGET), conversation.transport)["body"])
-        except (ImdsError, BadReading) as error:
+            return azure.parse_identity(
+                imds.passed_on(conversation.get(imds.INSTANCE_TARGET), conversation.transport)["body"]
+            )
+        except (imds.ImdsError, BadReading) as error:
             self.warnings.append(f"The events were read, but not the name of the VM that answered. {error}")
             return None
 
@@ -347,7 +335,7 @@ def _read_file(path: Path) -> Reading:
     if size > LARGEST_FILE:
         raise BadReading(f"it has {size} bytes, which no reading has")
     try:
-        known = parse_saved(path.read_text(encoding="utf-8-sig"), time.time())
+        known = azure.parse_saved(path.read_text(encoding="utf-8-sig"), time.time())
     except UnicodeDecodeError:
         raise BadReading("it is not text in UTF-8") from None
     if known["read_at"] is None:
@@ -374,7 +362,7 @@ def read_facts(hosts: t.Iterable[str], facts_of: t.Callable[[str], t.Any], where
             not_read.setdefault(str(facts.get("maintenance_unread") or "no answer"), []).append(host)
         else:
             try:
-                known = known_of_status(facts["maintenance_status"])
+                known = azure.known_of_status(facts["maintenance_status"])
             except BadReading as error:
                 failures.append(Failure(host, f"The fact maintenance_status of {host} can't be used: {error}", (host,)))
             else:

@@ -14,12 +14,11 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._host import lease as _lease
-from .._common.ansible import DoesOneOf, RunHasEnded, is_dead, this_run
+from .._common import ansible, text
 from .._common.options import lease_options, lock_options
 from .._common.store import RunStore
-from .._common.text import needed_vars
 from .._host import answers as _answers
-from .._host.connection import HostHalf
+from .._host import connection
 from .._host.windows import is_of_windows, is_windows, windows_path
 from .lease import (
     READ,
@@ -36,7 +35,7 @@ OPTIONS = lock_options()
 # A lease lasts 90 seconds, in which all its lock hosts are asked more than once, often one after the other.
 SECONDS = 15.0
 SECONDS_AFTER_SILENCE = 4.0
-LEASE_FILE = HostHalf("lease", _lease, _answers.LEASE, private=False)
+LEASE_FILE = connection.HostHalf("lease", _lease, _answers.LEASE, private=False)
 
 
 class LeaseAction(ActionBase):
@@ -77,8 +76,8 @@ class LeaseAction(ActionBase):
     @staticmethod
     def _owner(options: dict[str, t.Any]) -> dict[str, t.Any]:
         try:
-            return this_run(options["run_id"], options["note"])
-        except RunHasEnded as error:
+            return ansible.this_run(options["run_id"], options["note"])
+        except ansible.RunHasEnded as error:
             raise AnsibleActionFail(str(error)) from None
 
     def _ask(self, request: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -86,7 +85,7 @@ class LeaseAction(ActionBase):
         result = _asked(self, request, task_vars)
         if request["do"] != TAKE or result.get("failed") or result["held"] or not result["holder"]:
             return result
-        if not is_dead(result["holder"], request["me"]["controller"]):
+        if not ansible.is_dead(result["holder"], request["me"]["controller"]):
             return result
         return _asked(self, {**request, "replace": result["holder"]}, task_vars)
 
@@ -95,7 +94,7 @@ def _asked(action: ActionBase, request: dict[str, t.Any], task_vars: dict[str, t
     return LEASE_FILE.run(action, request, task_vars, seconds=SECONDS, after_silence=SECONDS_AFTER_SILENCE)
 
 
-class LocksAction(DoesOneOf, LeaseAction):
+class LocksAction(ansible.DoesOneOf, LeaseAction):
     does = OPTIONS
 
     def do_ask(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -111,7 +110,7 @@ class LocksAction(DoesOneOf, LeaseAction):
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["lock_hosts"])
         hostvars = task_vars["hostvars"]
         known = [host for host in options["hosts"] if host in hostvars]
-        windows = windows_hosts(needed_vars(known, hostvars, (), texts=SIGNS_OF_WINDOWS))
+        windows = windows_hosts(text.needed_vars(known, hostvars, (), texts=SIGNS_OF_WINDOWS))
         lock_hosts = lease_groups(dict.fromkeys(options["hosts"], ""), options["lock_hosts"], windows).get("", [])
         if not lock_hosts:
             raise AnsibleActionFail("There is no host that could keep the lease: see maintenance_lock_hosts")

@@ -9,8 +9,8 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...module_utils._azure import rules as _rules
+from .._azure import events as azure
 from .._azure.doubts import Doubt, doubts_about, has_begun_by_its_own_reading
-from .._azure.events import canonical_name, takes_away
 from .._azure.vms import (
     IDENTITY_VARIABLES,
     NOW,
@@ -24,7 +24,7 @@ from .._azure.vms import (
     vm_name_of,
     was_read,
 )
-from .._common.text import natural
+from .._common import text
 from .waves import WAVE_VARIABLES, Wave, arrange, read_max_at_once
 
 # Where no rule matches, the host is drained first: that is never wrong, only slower.
@@ -179,7 +179,7 @@ def make_plan(
     if uncovered not in ("refuse", "allow"):
         raise ValueError(f"uncovered must be refuse or allow, not {uncovered!r}")
     rules = read_policy(policy)
-    ordered = sorted(set(hosts), key=natural)
+    ordered = sorted(set(hosts), key=text.natural)
     limit = read_max_at_once(max_at_once, len(ordered))
     unread = [host for host in ordered if not was_read(host_vars.get(host))]
     unread_set = set(unread)
@@ -223,7 +223,7 @@ def make_plan(
         "unread": _by_reason(unread, host_vars, _why_unread),
         "not_believed": doubts,
         # Hosts that are not the VMs that they claim to be.
-        "refused_hosts": sorted({host for claim in claims for host in claim.refused}, key=natural),
+        "refused_hosts": sorted({host for claim in claims for host in claim.refused}, key=text.natural),
         "journal_problems": _by_reason(doubtful, host_vars, _journal_problem),
         "nothing_to_do": [host for host in ordered if host not in busy_set and host not in unread_set],
         # Left drained by an earlier run: their event is over or was cancelled; they have one; it can't be said.
@@ -277,17 +277,17 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
         **{key: event.get(key) for key in _COPIED},
         "status": str(event.get("status")),
         "seconds_left": left,
-        "hosts": sorted(seen.hosts, key=natural),
+        "hosts": sorted(seen.hosts, key=text.natural),
         "resources": event["resources"],
         # VMs that the event names and that are no hosts of this run: approving would start it for them too.
         "uncovered": outside,
         "not_in_run": [],
         # The hosts that show it themselves, and those that were read and do not.
-        "shown_by": sorted(seen.shown_by, key=natural),
-        "not_shown_by": sorted((host for host in seen.silent if host not in seen.undeclared), key=natural),
+        "shown_by": sorted(seen.shown_by, key=text.natural),
+        "not_shown_by": sorted((host for host in seen.silent if host not in seen.undeclared), key=text.natural),
         # VMs of the latter, among those that are uncovered.
         "not_believed_of": not_believed_of,
-        "vanishing": takes_away(event),
+        "vanishing": azure.takes_away(event),
         **ruling_on(event, rules),
     }
     may_start = entry["action"] != "ignore" and not seen.started and bool(seen.shown_by)
@@ -299,7 +299,7 @@ def _entry(seen: SeenEvent, rules: Sequence[Rule], uncovered: str, read_again: b
 def how_careful(event: Mapping[str, t.Any], rules: Sequence[Rule], seconds_left: int | None) -> tuple[int, bool]:
     """Rank what is safe for the VM of every account first."""
     ruling = ruling_on({**event, "seconds_left": seconds_left}, rules)
-    return _CAREFUL.index(ruling["action"]), takes_away(event)
+    return _CAREFUL.index(ruling["action"]), azure.takes_away(event)
 
 
 def _seconds_left(seen: SeenEvent, now: float | None) -> int | None:
@@ -335,8 +335,8 @@ def _look_elsewhere(entries: list[PlanEntry], elsewhere: Elsewhere | None) -> No
         return
     known = elsewhere()
     for entry in short:
-        found = {host for name in entry["uncovered"] for host in known.get(canonical_name(name), ())}
-        entry["not_in_run"] = sorted(found, key=natural)
+        found = {host for name in entry["uncovered"] for host in known.get(azure.canonical_name(name), ())}
+        entry["not_in_run"] = sorted(found, key=text.natural)
 
 
 def _planned(wave: Wave, number: int, count: int, entries: list[PlanEntry], unread: set[str]) -> PlanWave:

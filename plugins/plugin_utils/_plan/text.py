@@ -8,8 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from .._azure.doubts import who_shows_it
-from .._azure.vms import NOW, moment
+from .._azure import doubts, vms
 from .._common.text import LINE_WIDTH, clock, in_words, some_of, wrapped
 from .plan import Plan, PlanEntry, PlanWave
 
@@ -67,8 +66,8 @@ def render_start(check: Mapping[str, t.Any], now: float) -> list[str]:
     wave = check["wave"]
     if check["stop"] or wave is None:
         return wrapped(check["stop"])
-    due = moment(wave["deadline"])
-    left = None if due == NOW or wave["underway"] else int(due - now)
+    due = vms.moment(wave["deadline"])
+    left = None if due == vms.NOW or wave["underway"] else int(due - now)
     lines = wrapped(f"Wave {wave['number']} of {wave['of']}: {in_words(wave['domains'])}, {_when(wave, left)}")
     lines += wrapped(_hosts(wave["hosts"]), indent=2)
     for event in wave["events"][:_MOST]:
@@ -132,11 +131,11 @@ def _why_not(event: PlanEntry) -> list[str]:
         names = _outside({**event, "uncovered": not_covered})
         said.append(f"{verb}: it also names {names}, and approving starts it for them too.")
     if silent and event["not_believed_of"]:
-        said.append(f"{verb}: {who_shows_it(event['shown_by'], silent)}.")
+        said.append(f"{verb}: {doubts.who_shows_it(event['shown_by'], silent)}.")
     elif silent:
         said.append(
-            f"{who_shows_it(event['shown_by'], silent)}: they are read once more before anything is done, and unless"
-            " all show it then, it is not approved."
+            f"{doubts.who_shows_it(event['shown_by'], silent)}: they are read once more before anything is done, and"
+            " unless all show it then, it is not approved."
         )
     return said
 

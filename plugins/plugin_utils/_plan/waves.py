@@ -9,8 +9,9 @@ import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 
-from .._azure.events import canonical_id
-from .._azure.vms import NEVER, NOW, HostVars, SeenEvent, ThisHosts, collect_events, this_hosts_of
+from .._azure import events as azure
+from .._azure import vms
+from .._azure.vms import SeenEvent
 from .._common.text import in_words, natural, some_of
 
 
@@ -68,18 +69,20 @@ class _Unit(t.NamedTuple):
     domains: tuple[str, ...]
 
 
-def make_waves(hosts: Iterable[str], host_vars: HostVars, max_at_once: t.Any = None) -> list[Wave]:
+def make_waves(hosts: Iterable[str], host_vars: vms.HostVars, max_at_once: t.Any = None) -> list[Wave]:
     """Every host exactly once, the wave with the earliest deadline first. Does not depend on the order of the hosts.
 
     Raises ValueError with a sentence for the user.
     """
     ordered = sorted(set(hosts), key=natural)
     limit = read_max_at_once(max_at_once, len(ordered))
-    this_hosts = this_hosts_of(ordered, host_vars)
-    return arrange(this_hosts, host_vars, collect_events(this_hosts, host_vars), limit)
+    this_hosts = vms.this_hosts_of(ordered, host_vars)
+    return arrange(this_hosts, host_vars, vms.collect_events(this_hosts, host_vars), limit)
 
 
-def arrange(this_hosts: ThisHosts, host_vars: HostVars, events: list[SeenEvent], limit: int | None) -> list[Wave]:
+def arrange(
+    this_hosts: vms.ThisHosts, host_vars: vms.HostVars, events: list[SeenEvent], limit: int | None
+) -> list[Wave]:
     """The same for hosts in natural order, and for events that name no other hosts."""
     domains: dict[str, str | None] = {}
     zones: dict[str, str] = {}
@@ -172,7 +175,7 @@ def _units(domains: dict[str, str | None], events: list[SeenEvent], singly: bool
             if domain in idle:
                 idle[domain].append(host)
                 continue
-            unit = _Unit(NEVER, [host], [], (domain or f"host {host}",))
+            unit = _Unit(vms.NEVER, [host], [], (domain or f"host {host}",))
             units.append(unit)
             if domain and not singly:
                 idle[domain] = unit.hosts
@@ -210,7 +213,7 @@ def _packs(units: list[_Unit], limit: int | None) -> list[list[_Unit]]:
             packs.append([unit])
             continue
         (domain,) = unit.domains
-        ids = {canonical_id(seen.id) for seen in unit.events}
+        ids = {azure.canonical_id(seen.id) for seen in unit.events}
         fits = domain in open_packs and (limit is None or sizes[domain] + len(unit.hosts) <= limit)
         # What two groups call by one id is two events, and a wave knows them by their ids.
         if fits and ids.isdisjoint(shown[domain]):
@@ -238,7 +241,7 @@ def _wave(
     else:
         hosts = sorted((host for unit in pack for host in unit.hosts), key=rank.__getitem__)
         events = sorted(
-            (seen for unit in pack for seen in unit.events), key=lambda seen: (seen.due, canonical_id(seen.id))
+            (seen for unit in pack for seen in unit.events), key=lambda seen: (seen.due, azure.canonical_id(seen.id))
         )
     warnings = list(_about_size(first, limit)) if limit is not None else []
     if len(first.domains) > 1:
@@ -246,7 +249,7 @@ def _wave(
     elif zones:
         (domain,) = first.domains
         warnings += _about_zones(domain, {zones[host] for host in hosts if host in zones})
-    underway = first.due == NOW
+    underway = first.due == vms.NOW
     return {
         "hosts": list(hosts),
         "domains": list(first.domains),

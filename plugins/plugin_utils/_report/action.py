@@ -15,10 +15,10 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from .._common.ansible import plain
+from .._common import ansible
 from .._common.options import report_options
 from .._common.text import host_names, needed_vars
-from .._host.readings import names_of_inventory
+from .._host import readings
 from .content import REPORT_TEXTS, REPORT_VARIABLES, make_report, record_of
 from .page import render_page
 
@@ -31,13 +31,19 @@ class ReportAction(ActionBase):
             raise AnsibleActionFail(f"name is the name of a file, without folders, not {options['name']!r}")
         page, data = folder / f"{options['name']}.html", folder / f"{options['name']}.json"
         try:
-            run = plain(options["run"]) or _read_run(options["run_file"])
+            run = ansible.plain(options["run"]) or _read_run(options["run_file"])
             hosts = host_names(options["hosts"])
-            known = plain(needed_vars(hosts, task_vars["hostvars"], REPORT_VARIABLES, REPORT_TEXTS))
+            known = ansible.plain(needed_vars(hosts, task_vars["hostvars"], REPORT_VARIABLES, REPORT_TEXTS))
             record = record_of(_records(hosts, task_vars["hostvars"])) if options["record"] else None
             whole = task_vars["hostvars"]
             report = make_report(
-                hosts, known, run, time.time(), str(options["title"]), record, lambda: names_of_inventory(whole)
+                hosts,
+                known,
+                run,
+                time.time(),
+                str(options["title"]),
+                record,
+                lambda: readings.names_of_inventory(whole),
             )
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
@@ -65,7 +71,9 @@ class ReportAction(ActionBase):
 def _records(hosts: list[str], hostvars: t.Any) -> dict[str, str | None]:
     """Host -> what the playbook has read of its audit file, None where there is none."""
     said = {host: hostvars.raw_get(host).get("__report_record") or {} for host in hosts}
-    return {host: str(plain(one.get("stdout", ""))) if one.get("rc") == 0 else None for host, one in said.items()}
+    return {
+        host: str(ansible.plain(one.get("stdout", ""))) if one.get("rc") == 0 else None for host, one in said.items()
+    }
 
 
 def _read_run(path: str | None) -> t.Any:

@@ -26,9 +26,9 @@ from .._azure.vms import (
     vm_name_of,
 )
 from .._common.text import clock, iso_time, natural, printable, some_of, wrapped
-from .._plan.waves import WAVE_VARIABLES, domain_of
+from .._plan import waves
 
-REPORT_VARIABLES = WAVE_VARIABLES
+REPORT_VARIABLES = waves.WAVE_VARIABLES
 # Why a host could not be read, in the words of whoever did not answer.
 REPORT_TEXTS = ("maintenance_unread", *IDENTITY_VARIABLES)
 STATES = ("started", "pending", "unknown", "clear")
@@ -95,7 +95,7 @@ def _check_run(run: t.Any) -> None:
 
 
 def _domain(variables: Mapping[str, t.Any] | None) -> str:
-    return domain_of(variables, this_host_of(variables)) or NO_DOMAIN
+    return waves.domain_of(variables, this_host_of(variables)) or NO_DOMAIN
 
 
 def _host(

@@ -16,8 +16,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .._azure.vms import NOW, moment
-from .._common.text import clock, in_words, natural, some_of
+from .._azure import vms
+from .._common import text
 from .content import NO_DOMAIN
 
 
@@ -52,7 +52,7 @@ def _row(host: Mapping[str, t.Any], event: Mapping[str, t.Any] | None) -> Row:
 def _azure_says(event: Mapping[str, t.Any], unread: str) -> str:
     words = event["description"] or ""
     if event["uncovered"]:
-        words = f"{words} Also names {some_of(event['uncovered'])}, none of these hosts.".strip()
+        words = f"{words} Also names {text.some_of(event['uncovered'])}, none of these hosts.".strip()
     return f"{words} (The host itself is unread.)" if unread else words
 
 
@@ -119,7 +119,7 @@ def coming(report: Mapping[str, t.Any]) -> dict[str, t.Any]:
             line["hosts"] += hosts_of[domain["name"], event_id]
         drawn = sorted(lines.values(), key=lambda line: -1 if line["seconds_left"] is None else line["seconds_left"])
         for line in drawn:
-            line["hosts"] = sorted(set(line["hosts"]), key=natural)
+            line["hosts"] = sorted(set(line["hosts"]), key=text.natural)
             line["width"] = place_ahead(line["seconds_left"] or 0, span)
         more = drawn[MOST_LINES:]
         rows.append(
@@ -155,8 +155,8 @@ def last_run(report: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     run = report["last_run"]
     if not run:
         return None
-    begin, end = moment(run.get("started_at")), moment(run.get("ended_at"))
-    if NOW in (begin, end):
+    begin, end = vms.moment(run.get("started_at")), vms.moment(run.get("ended_at"))
+    if vms.NOW in (begin, end):
         return None
     end = max(end, begin + 1)
     domain_of = {host["name"]: host["domain"] for host in report["hosts"]}
@@ -164,7 +164,7 @@ def last_run(report: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     for host, outcome in run["hosts"].items():
         waves[int(outcome.get("pass") or 0), int(outcome.get("wave") or 0)].append(host)
     scale = _Scale(begin, end)
-    rows = [_wave(key, sorted(waves[key], key=natural), run, domain_of, scale) for key in sorted(waves)]
+    rows = [_wave(key, sorted(waves[key], key=text.natural), run, domain_of, scale) for key in sorted(waves)]
     return {
         "ok": bool(run.get("ok")),
         "started_at": run["started_at"],
@@ -180,8 +180,8 @@ class _Scale:
 
     def place(self, at: t.Any) -> float | None:
         """Where a time is, within the run; None where there is no time."""
-        seconds = moment(at)
-        if seconds == NOW:
+        seconds = vms.moment(at)
+        if seconds == vms.NOW:
             return None
         return round(100 * (min(max(seconds, self.begin), self.end) - self.begin) / (self.end - self.begin), 2)
 
@@ -214,13 +214,13 @@ def _wave(
         and (event.get("over_at") or event.get("approved_at") or event.get("outcome") != "left alone")
     ]
     known = {domain_of.get(host, NO_DOMAIN) for host in hosts}
-    domains = sorted(known - {NO_DOMAIN} or known, key=natural)
+    domains = sorted(known - {NO_DOMAIN} or known, key=text.natural)
     drained_at = max((one["drained_at"] for one in outcomes.values() if one.get("drained_at")), default=None)
     restored_at = max((one["restored_at"] for one in outcomes.values() if one.get("restored_at")), default=None)
     return {
         "pass": key[0],
         "wave": key[1],
-        "title": in_words(domains),
+        "title": text.in_words(domains),
         "hosts": hosts,
         "states": dict(collections.Counter(str(outcome.get("state")) for outcome in outcomes.values())),
         "errors": [f"{host}: {outcome['error']}" for host, outcome in outcomes.items() if outcome.get("error")],
@@ -327,7 +327,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(clock=clock, number=_number, plural=_plural, some_names=_some_names)
+    environment.filters.update(clock=text.clock, number=_number, plural=_plural, some_names=_some_names)
     environment.globals.update(most_names=_MOST_NAMES, most_unread=_MOST_UNREAD, state_words=_STATE_WORDS)
     return environment
 
@@ -341,7 +341,7 @@ def _plural(number: int, noun: str) -> str:
 
 
 def _some_names(names: list[str]) -> str:
-    return some_of(names, _MOST_NAMES)
+    return text.some_of(names, _MOST_NAMES)
 
 
 def _our_own(name: str) -> Markup:

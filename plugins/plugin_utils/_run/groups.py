@@ -8,11 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._azure.events import canonical_id
-from .._common.text import natural, some_of
-from .._plan.waves import Joined
-from .model import RunSettings
-from .run_state import BAD_STATES, RunState
+from .._azure import events as azure
+from .._common import text
+from .._plan import waves
+from . import model, run_state
 
 # The metadata does not tell the availability set: three single VMs and three members of its domain 0 look alike. So an
 # update domain counts only where something shows that the host has company.
@@ -59,7 +58,7 @@ class Grouping:
 
 def group_hosts(places: Iterable[Place]) -> Grouping:
     """Every host in one group and one domain. Does not depend on the order of the places."""
-    ordered = sorted(places, key=lambda place: natural(place.host))
+    ordered = sorted(places, key=lambda place: text.natural(place.host))
     holders: dict[str, list[str]] = {}
     # Nearly all hosts of a group show the same document: for its events, the first of them stands for all.
     shown_first: dict[tuple[str, ...], str] = {}
@@ -71,7 +70,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
             events = ()
         for sign in _signs(place, events):
             holders.setdefault(sign, []).append(place.host)
-    joined = Joined()
+    joined = waves.Joined()
     called = {place.host: place.delivery_group for place in ordered}
     # What the user says comes first: no reading joins a host to a group that the inventory does not declare for it.
     for sign in sorted(holders, key=_rank):
@@ -102,7 +101,7 @@ def group_hosts(places: Iterable[Place]) -> Grouping:
         groups=tuple(groups),
         group_of={host: group.name for group in groups for host in group.hosts},
         domain_of=domain_of,
-        doubtful=tuple(sorted(doubtful, key=natural)),
+        doubtful=tuple(sorted(doubtful, key=text.natural)),
     )
 
 
@@ -116,7 +115,7 @@ def _signs(place: Place, events: Iterable[str]) -> list[str]:
         signs.append(f"delivery group {place.delivery_group}")
     if place.placement_group:
         signs.append(f"placement group {place.placement_group.casefold()}")
-    signs += [f"event {canonical_id(event)}" for event in events]
+    signs += [f"event {azure.canonical_id(event)}" for event in events]
     return signs
 
 
@@ -124,7 +123,7 @@ def _rank(sign: str) -> tuple[int, str]:
     return (("delivery", "placement", "event").index(sign.partition(" ")[0]), sign)
 
 
-def _join(joined: Joined, called: dict[str, str], one: str, other: str) -> None:
+def _join(joined: waves.Joined, called: dict[str, str], one: str, other: str) -> None:
     top, below = joined.root(one), joined.root(other)
     if top != below and called[top] == called[below]:
         joined.join(top, below)
@@ -153,25 +152,25 @@ def _domain(place: Place, shares: bool, doubtful: list[str]) -> str:
 
 def warning_about(hosts: Sequence[str]) -> str:
     return (
-        f"Nothing shows which other VMs share the domain of {some_of(list(hosts))}, so that each goes alone: set"
+        f"Nothing shows which other VMs share the domain of {text.some_of(list(hosts))}, so that each goes alone: set"
         " maintenance_delivery_group on the hosts of one availability set or scale set, or maintenance_domain"
     )
 
 
-def failures(state: RunState, run_settings: RunSettings, grouping: Grouping) -> dict[str, str]:
+def failures(state: run_state.RunState, run_settings: model.RunSettings, grouping: Grouping) -> dict[str, str]:
     """Group -> what went wrong there in this run. It stops its own group, not the others."""
     if run_settings.continue_after_failure:
         return {}
     found: dict[str, list[str]] = {}
     for host, outcome in state["outcomes"].items():
-        if outcome["state"] in BAD_STATES:
+        if outcome["state"] in run_state.BAD_STATES:
             why = f"{host}: {outcome.get('error') or outcome['state']}"
             for group in _groups_of(host, state, grouping):
                 found.setdefault(group, []).append(why)
     return {group: "; ".join(causes) for group, causes in found.items()}
 
 
-def _groups_of(host: str, state: RunState, grouping: Grouping) -> set[str]:
+def _groups_of(host: str, state: run_state.RunState, grouping: Grouping) -> set[str]:
     """Its group; of a host that was never read, also that of hosts which one event names together with it."""
     events = [entry["hosts"] for entry in state["events"].values() if host in entry["hosts"]]
     return {grouping.group_of.get(name, "") for name in (host, *(name for named in events for name in named))}

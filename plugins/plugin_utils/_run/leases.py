@@ -9,14 +9,12 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from .._azure.events import event_type
+from .._azure import events as azure
 from .._lease.lease import NOTE_KEYS, LeaseVerdict, Refusal, is_outvoted, outvoted_in_words, verdict
 from .._plan.plan import PlanEntry
+from . import model, rounds, run_state, view
 from .groups import THE_REST, Group, Grouping
-from .model import RunSettings
-from .rounds import Round
-from .run_state import FenceTerms, LeaseCall, MarkData, NoteData, RunState
-from .view import grouping_of
+from .run_state import FenceTerms, LeaseCall, NoteData, RunState
 
 # Lease -> lock host -> what it answered.
 LeaseAnswers: t.TypeAlias = Mapping[str, Mapping[str, Mapping[str, t.Any]]]
@@ -126,13 +124,13 @@ def outvoted(state: RunState, now: float) -> list[str]:
     ]
 
 
-def taken_away(found: Round) -> set[str]:
+def taken_away(found: rounds.Round) -> set[str]:
     """Hosts that nothing but a Preempt or Terminate takes down: they are drained without a lease, and noted nowhere."""
     others = {host for entry in found["events"] if not entry["vanishing"] for host in entry["hosts"]}
     return {host for entry in found["events"] if entry["vanishing"] for host in entry["hosts"]} - others
 
 
-def drain_notes(found: Round, run_id: str, now: float) -> list[NoteData]:
+def drain_notes(found: rounds.Round, run_id: str, now: float) -> list[NoteData]:
     unnoted = taken_away(found)
     events = {
         host: found["drain_for"][host]
@@ -175,12 +173,12 @@ def approval_notes(entries: Iterable[PlanEntry], run_id: str, now: float) -> lis
     return list(notes.values())
 
 
-def mark_of(entry: PlanEntry, now: float) -> MarkData:
+def mark_of(entry: PlanEntry, now: float) -> run_state.MarkData:
     return {
         "event": entry["id"],
         "hosts": list(entry["hosts"]),
         "at": now,
-        "takes_down": bool(event_type(entry["type"]).takes_down) or entry["action"] != "approve",
+        "takes_down": bool(azure.event_type(entry["type"]).takes_down) or entry["action"] != "approve",
         "vanishing": bool(entry["vanishing"]),
     }
 
@@ -189,13 +187,13 @@ def lost_leases(state: RunState, answers: LeaseAnswers, calls: Iterable[LeaseCal
     """Host -> why it has to wait, or nothing. `calls` are what the lock hosts were asked."""
     verdicts = verdicts_of(state, answers, "renew", now, [call["group"] for call in calls])
     state["refusals"] = verdicts.refusals(state["refusals"])
-    grouping = grouping_of(state["kept"])
+    grouping = view.grouping_of(state["kept"])
     if not verdicts.lost:
         return lambda _host: ""
     return lambda host: verdicts.why_lost(host, state, grouping)
 
 
-def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], run_settings: RunSettings) -> FenceTerms:
+def fence_for(variables: Mapping[str, t.Any], events: Sequence[str], run_settings: model.RunSettings) -> FenceTerms:
     status = variables.get("maintenance_status") or {}
     clock, journal = status.get("host_clock") or {}, status.get("journal") or {}
     return {
@@ -220,7 +218,7 @@ def owner_only(fence: FenceTerms) -> FenceTerms:
 SHARE_OF_A_FRESH_READING = 1 / 8
 
 
-def are_fresh(state: RunState, hosts: Iterable[str], run_settings: RunSettings, now: float) -> bool:
+def are_fresh(state: RunState, hosts: Iterable[str], run_settings: model.RunSettings, now: float) -> bool:
     """Whether the lease has followed their readings so fast that they need not be read again."""
     limit = run_settings.oldest_reading * SHARE_OF_A_FRESH_READING
     kept = [state["kept"][host] for host in hosts]
@@ -229,6 +227,6 @@ def are_fresh(state: RunState, hosts: Iterable[str], run_settings: RunSettings, 
 
 def may_have_changed(state: RunState, hosts: Sequence[str], answers: LeaseAnswers, now: float) -> bool:
     """Whether somebody may have done something between these readings and the lease."""
-    verdicts = verdicts_of(state, answers, "take", now, leases_for(hosts, grouping_of(state["kept"])))
+    verdicts = verdicts_of(state, answers, "take", now, leases_for(hosts, view.grouping_of(state["kept"])))
     others = [note for note in verdicts.notes([]) if note["run"] != state["run_id"]]
     return bool(verdicts.lost or others) or not verdicts.by_lease

@@ -15,8 +15,8 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from .._azure.events import event_type
-from .._common.text import natural
+from .._azure import events as azure
+from .._common import text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Event:
 
     @property
     def takes_away(self) -> bool:
-        return bool(event_type(self.type).takes_away)
+        return bool(azure.event_type(self.type).takes_away)
 
     @property
     def takes_down(self) -> bool:
         """Only a pause that the policy approves without a drain takes nothing down."""
-        return bool(event_type(self.type).takes_down) or self.action != "approve"
+        return bool(azure.event_type(self.type).takes_down) or self.action != "approve"
 
     @property
     def position(self) -> tuple[float, str]:
@@ -347,7 +347,7 @@ class GroupState:
         A host that has booted since may have lost its journal, with a mark in it. A note that two lock hosts would
         remember, and lack, was never written by a majority: nobody has acted on it.
         """
-        if event_type(note.type).takes_away or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
+        if azure.event_type(note.type).takes_away or len(note.lacking) >= LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE:
             return False
         if not host.read:
             return True
@@ -363,7 +363,7 @@ class GroupState:
     @functools.cached_property
     def actable(self) -> list[Host]:
         """The hosts that this run may act on and has read, in the order of people."""
-        names = sorted((name for name in self.hosts if name in self.run.may_act_on), key=natural)
+        names = sorted((name for name in self.hosts if name in self.run.may_act_on), key=text.natural)
         return [self.hosts[name] for name in names if self.hosts[name].read]
 
     @functools.cached_property
@@ -439,7 +439,7 @@ class GroupState:
 
     def _is_taken_away(self, host: Host, types: tuple[str, ...], events: tuple[str, ...]) -> bool:
         """What is drained for a Preempt counts again when it is read and shows none any more: it was cancelled."""
-        found = [event_type(kind).takes_away for kind in types]
+        found = [azure.event_type(kind).takes_away for kind in types]
         if not any(found) or not host.read:
             return any(found)
         # What is drained for a Reboot, too, still counts while it can be read.
@@ -490,7 +490,7 @@ class GroupState:
         domains = {self.domain(name) for name in going}
         others = set(down) - going
         found = [name for name in others if len(domains) > 1 or self.domain(name) not in domains]
-        return sorted(found, key=natural)
+        return sorted(found, key=text.natural)
 
     def event_under_way_of(self, host: Host) -> Event | None:
         return next((event for event in self.by_host.get(host.name, ()) if self.is_under_way(event)), None)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._azure.doubts import who_shows_it
+from .._azure import doubts
 from .._plan.plan import PlanEntry
-from .run_state import STAYS, Order, Outcome, Refusal
+from . import run_state
+from .run_state import Order, Outcome
 
 
 def drain_states(drained: Iterable[str], variables: Mapping[str, Mapping[str, t.Any]]) -> dict[str, str]:
@@ -146,7 +147,7 @@ def _give(order: Order, event: PlanEntry, blocked: list[str], too_late: bool, no
         # Azure takes the VM away when it is due, approved or not.
         pass
     elif not started and not event["approvable"]:
-        refusal: Refusal = {"id": event["id"], "uncovered": event["uncovered"]}
+        refusal: run_state.Refusal = {"id": event["id"], "uncovered": event["uncovered"]}
         order["refused"].append({**refusal, **_contradiction(event)})
     elif not started:
         order["approve_drained" if event["action"] == "drain" else "approve_as_is"].append(event["id"])
@@ -157,11 +158,11 @@ def _give(order: Order, event: PlanEntry, blocked: list[str], too_late: bool, no
         order["wait"].append(event["id"])
 
 
-def _contradiction(event: PlanEntry) -> Refusal:
+def _contradiction(event: PlanEntry) -> run_state.Refusal:
     """Where hosts that one event names were read again and do not all show it: who does and who does not."""
     if not event.get("not_believed_of"):
         return {}
-    return {"why": who_shows_it(event["shown_by"], event["not_shown_by"])}
+    return {"why": doubts.who_shows_it(event["shown_by"], event["not_shown_by"])}
 
 
 def _is_restored(order: Order, on_failed_drain: str) -> bool:
@@ -278,7 +279,7 @@ def _state(order: Order, approve: Mapping[str, t.Any], restore: Mapping[str, t.A
             "failed" if order["drain"] in ("failed", "late") or order["blocked"] or approve.get("error") else "restored"
         )
     if order["stays"] and approve["over"] and not approve.get("error"):
-        return STAYS
+        return run_state.STAYS
     return "left_drained"
 
 

@@ -9,34 +9,20 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from .._azure.vms import HostVars
+from . import leases, model, rounds, run_state, view
 from .groups import Grouping
-from .leases import (
-    LeaseAnswers,
-    approval_notes,
-    are_fresh,
-    calls_for,
-    drain_notes,
-    fence_for,
-    leases_for,
-    lost_leases,
-    mark_of,
-    may_have_changed,
-    owner_only,
-    taken_away,
-    verdicts_of,
-)
-from .model import LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE, RunSettings
+from .leases import LeaseAnswers
+from .model import RunSettings
 from .orders import drain_states, wave_orders, wave_outcomes
-from .rounds import Round, next_round, next_slice
+from .rounds import Round
 from .rules import drain_deadline, may_approve_now
 from .run import returned_by_others, stale
-from .run_state import FenceTerms, Kept, LeaseCall, NoteData, Order, RunState
-from .view import Inventory, grouping_of, kept_of, model_of_batch, newest_plan, not_shown_now
+from .run_state import LeaseCall, NoteData, Order, RunState
 
 
 class Decision(t.TypedDict):
     round: Round
-    fences: dict[str, FenceTerms]
+    fences: dict[str, run_state.FenceTerms]
     calls: list[LeaseCall]
     # Hosts outside of the batch that have to be read first, and then it is decided again.
     others: list[str]
@@ -46,7 +32,7 @@ def decide(
     state: RunState,
     variables: HostVars,
     run_settings: RunSettings,
-    inventory: Inventory,
+    inventory: view.Inventory,
     answers: LeaseAnswers,
     now: float,
     read_again: HostVars | None = None,
@@ -56,14 +42,14 @@ def decide(
     `read_again` are hosts outside of it that had to be read first, with what they have said now.
     """
     batch = list(variables)
-    made = newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
-    others = kept_of(read_again or (), read_again or {}, now, state["kept"])
+    made = view.newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
+    others = view.kept_of(read_again or (), read_again or {}, now, state["kept"])
     # The state keeps what it had of them, so that the next plan sees what they show no more.
     seen: RunState = {**state, "kept": {**state["kept"], **others}}
-    fresh = kept_of(batch, variables, now, seen["kept"])
+    fresh = view.kept_of(batch, variables, now, seen["kept"])
     kept = {**seen["kept"], **fresh}
-    grouping = grouping_of(kept)
-    verdicts = verdicts_of(state, answers, "take", now, leases_for(batch, grouping))
+    grouping = view.grouping_of(kept)
+    verdicts = leases.verdicts_of(state, answers, "take", now, leases.leases_for(batch, grouping))
     state["refusals"] = verdicts.refusals(state["refusals"])
     unleased = verdicts.unleased(grouping)
     notes = verdicts.notes(state["notes"])
@@ -71,14 +57,14 @@ def decide(
     settled = _settled_notes(state, notes, {**fresh, **others})
     state["notes"] = [note for note in notes if note["host"] not in settled]
     seen["notes"] = state["notes"]
-    run = model_of_batch(seen, kept, variables, made, run_settings, inventory, now, read_now=list(others))
-    found = next_round(made, batch, run, unleased, state["unasked"])
+    run = view.model_of_batch(seen, kept, variables, made, run_settings, inventory, now, read_now=list(others))
+    found = rounds.next_round(made, batch, run, unleased, state["unasked"])
     fences = {
-        host: fence_for(variables[host], found["drain_for"].get(host, []), run_settings)
+        host: leases.fence_for(variables[host], found["drain_for"].get(host, []), run_settings)
         for host in (*found["drain"], *found["back"])
     }
-    told = drain_notes(found, state["run_id"], now)
-    calls = calls_for(seen, batch, grouping, told, forget=settled) if settled or told else []
+    told = leases.drain_notes(found, state["run_id"], now)
+    calls = leases.calls_for(seen, batch, grouping, told, forget=settled) if settled or told else []
     return {"round": found, "fences": fences, "calls": calls, "others": unread}
 
 
@@ -86,10 +72,10 @@ def read_first(
     state: RunState, batch: Sequence[str], run_settings: RunSettings, answers: LeaseAnswers, now: float
 ) -> list[str] | None:
     """None if the readings of a batch will do although they are older than its lease; else whom to read along."""
-    if are_fresh(state, batch, run_settings, now) and not may_have_changed(state, batch, answers, now):
+    if leases.are_fresh(state, batch, run_settings, now) and not leases.may_have_changed(state, batch, answers, now):
         return None
-    grouping = grouping_of(state["kept"])
-    notes = verdicts_of(state, answers, "take", now, leases_for(batch, grouping)).notes(state["notes"])
+    grouping = view.grouping_of(state["kept"])
+    notes = leases.verdicts_of(state, answers, "take", now, leases.leases_for(batch, grouping)).notes(state["notes"])
     return _others_to_read(state, notes, batch, grouping, run_settings, now)
 
 
@@ -112,7 +98,7 @@ def _others_to_read(
     return [host for host in dict.fromkeys([*stale(state, batch, run_settings, now), *found]) if host not in set(batch)]
 
 
-def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping[str, Kept]) -> list[str]:
+def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping[str, run_state.Kept]) -> list[str]:
     """Hosts in service about which another run has left a note: whoever reads them removes it.
 
     Not of a host that has booted since the note was written: it may have lost its journal, with the mark of an event
@@ -133,18 +119,18 @@ def _settled_notes(state: RunState, notes: Sequence[NoteData], read_now: Mapping
     return [host for host in settled if host not in kept]
 
 
-def _may_have_lost(known: Kept, note: NoteData) -> bool:
+def _may_have_lost(known: run_state.Kept, note: NoteData) -> bool:
     """Whether the host may have lost the mark that the note holds, by the rule of model.py."""
     booted_since = known["booted_at"] is not None and known["booted_at"] > note["at"]
     is_shown = note["mark"] is not None and note["mark"]["event"] in known["named_in"]
-    return booted_since and is_shown and len(note.get("lacking", ())) < LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
+    return booted_since and is_shown and len(note.get("lacking", ())) < model.LOCK_HOSTS_THAT_OUTWEIGH_A_NOTE
 
 
 def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, now: float) -> Decision:
     """Only what a majority of the lock hosts was told is done."""
-    lost = lost_leases(state, answers, decision["calls"], now)
+    lost = leases.lost_leases(state, answers, decision["calls"], now)
     found = decision["round"]
-    out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - taken_away(found)
+    out = {host for host in (*found["drain"], *found["back"]) if lost(host)} - leases.taken_away(found)
     if not out:
         return decision
     why = lost(min(out))
@@ -165,15 +151,15 @@ def confirm_drain(state: RunState, decision: Decision, answers: LeaseAnswers, no
 
 
 def order(
-    state: RunState, found: Round, variables: HostVars, run_settings: RunSettings, inventory: Inventory, now: float
+    state: RunState, found: Round, variables: HostVars, run_settings: RunSettings, inventory: view.Inventory, now: float
 ) -> tuple[dict[str, Order], dict[str, str], list[LeaseCall]]:
     """What each host does after the drain; why events may not be approved now; what the lock hosts are told first."""
     batch = list(variables)
     drains = drain_states(found["drain"], variables)
-    kept = {**state["kept"], **kept_of(batch, variables, now, state["kept"])}
-    made = newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
-    grouping = grouping_of(kept)
-    run = model_of_batch(state, kept, variables, made, run_settings, inventory, now)
+    kept = {**state["kept"], **view.kept_of(batch, variables, now, state["kept"])}
+    made = view.newest_plan(batch, variables, run_settings, inventory, now, read_again=True)
+    grouping = view.grouping_of(kept)
+    run = view.model_of_batch(state, kept, variables, made, run_settings, inventory, now)
     newest = {entry["id"]: entry for wave in made["waves"] for entry in wave["events"]}
     # An event that has started, grown or ended since is taken as it is now.
     entries = [newest.get(entry["id"], entry) for entry in found["events"]]
@@ -202,22 +188,22 @@ def order(
         sent = [*one["approve_drained"], *one["approve_as_is"]]
         one["drains"] = host in found["drain"]
         one["together"] = sorted({name for event in sent for name in by_id[event]["hosts"]} | {host})
-        one["marks"] = [mark_of(by_id[event], now) for event in sent]
-        one["fence"] = fence = fence_for(variables[host], sent, run_settings)
+        one["marks"] = [leases.mark_of(by_id[event], now) for event in sent]
+        one["fence"] = fence = leases.fence_for(variables[host], sent, run_settings)
         fence["may_start"] = may_start
         # A host that returns to service although its event is still shown must have been read just now.
-        one["restore_fence"] = fence if host in found["back"] else owner_only(fence)
-    notes = approval_notes(
+        one["restore_fence"] = fence if host in found["back"] else leases.owner_only(fence)
+    notes = leases.approval_notes(
         [by_id[mark["event"]] for one in orders.values() for mark in one["marks"]], state["run_id"], now
     )
-    return orders, held, calls_for(state, batch, grouping, notes) if notes else []
+    return orders, held, leases.calls_for(state, batch, grouping, notes) if notes else []
 
 
 def confirm_approval(
     state: RunState, orders: dict[str, Order], answers: LeaseAnswers, calls: Iterable[LeaseCall], now: float
 ) -> tuple[dict[str, Order], dict[str, str]]:
     """An approval that the lock hosts were not told of is not sent: its hosts stay drained, and are read again."""
-    lost = lost_leases(state, answers, calls, now)
+    lost = leases.lost_leases(state, answers, calls, now)
     held: dict[str, str] = {}
     for host, one in orders.items():
         why = lost(host)
@@ -243,7 +229,7 @@ def record(
     unsent = _not_sent(orders, variables)
     others = _left_to_others(orders, variables)
     outcomes = wave_outcomes(orders, variables, wave, state["number_of_pass"], state["outcomes"])
-    fresh = kept_of(variables, variables, now, state["kept"])
+    fresh = view.kept_of(variables, variables, now, state["kept"])
     kept = {**state["kept"], **fresh}
     for host, one in orders.items():
         if not one["later"] and outcomes[host]["state"] in _IN_OTHER_HANDS:
@@ -265,17 +251,17 @@ def record(
         **state,
         "outcomes": outcomes,
         "kept": kept,
-        "not_shown": not_shown_now(state, fresh),
+        "not_shown": view.not_shown_now(state, fresh),
         "held": {**state["held"], **(found["held"] if found else {})},
         "notes": [note for note in state["notes"] if note["host"] not in back],
         "records": [one for one in state["records"] if outcomes.get(one["host"], {}).get("state") != "restored"],
         "waits_since": (state["waits_since"] or now) if waits else None,
-        "slice": next_slice(state["slice"], orders, variables),
+        "slice": rounds.next_slice(state["slice"], orders, variables),
     }
     taken_over = {host for host in back if _owner_of(variables[host]) not in ("", state["run_id"])}
     taken_over |= {note["host"] for note in state["notes"] if note["run"] != state["run_id"] and note["host"] in back}
     forget = [host for host in back if host in noted or host in taken_over]
-    calls = calls_for(state, list(variables), grouping_of(kept), forget=forget) if forget else []
+    calls = leases.calls_for(state, list(variables), view.grouping_of(kept), forget=forget) if forget else []
     return after, calls, bool(taken_over)
 
 

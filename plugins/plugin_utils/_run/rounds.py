@@ -9,12 +9,13 @@ import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from .._common.text import natural
+from .._common import text
+from .._plan import waves
 from .._plan.plan import Plan, PlanEntry
-from .._plan.waves import Joined
-from .model import DRAIN, HOLD, RETURN, ROUND, Move, Run, RunSettings
+from . import model, run_state
+from .model import Move
 from .rules import what_may_go_down_now
-from .run_state import BAD_STATES, Order, RunState
+from .run_state import RunState
 
 
 class Round(t.TypedDict):
@@ -43,7 +44,7 @@ class Round(t.TypedDict):
 def next_round(
     plan: Plan,
     batch: Sequence[str],
-    run: Run,
+    run: model.Run,
     unleased: Mapping[str, str] | None = None,
     unfit: Mapping[str, str] | None = None,
 ) -> Round:
@@ -52,17 +53,19 @@ def next_round(
     """
     missing, not_fit = unleased or {}, unfit or {}
     moves = [_without_lease(move, missing) for move in what_may_go_down_now(run)]
-    holds = [move for move in moves if move.kind == HOLD]
+    holds = [move for move in moves if move.kind == model.HOLD]
     entries: list[PlanEntry] = [entry for wave in plan["waves"] for entry in wave["events"]]
-    going = {move.approve for move in moves if move.kind == ROUND}
-    going |= {event for move in moves if move.kind == DRAIN for event in move.events}
+    going = {move.approve for move in moves if move.kind == model.ROUND}
+    going |= {event for move in moves if move.kind == model.DRAIN for event in move.events}
     chosen = [
         entry
         for entry in entries
         if _is_chosen(entry, going) and ("drain" not in entry["steps"] or not_fit.keys().isdisjoint(entry["hosts"]))
     ]
     put_off = [entry for entry in entries if entry not in chosen]
-    back = sorted({host for move in moves if move.kind == RETURN for host in move.hosts if host in batch}, key=natural)
+    back = sorted(
+        {host for move in moves if move.kind == model.RETURN for host in move.hosts if host in batch}, key=text.natural
+    )
     busy = {host for entry in chosen for host in entry["hosts"]}
     stay = {host for entry in put_off if entry["action"] == "drain" for host in entry["hosts"]}
     drained = {host for entry in chosen if "drain" in entry["steps"] for host in entry["shown_by"]}
@@ -75,7 +78,7 @@ def next_round(
         "drain": [host for host in batch if host in busy and host in drained],
         "drain_for": drained_for([*chosen, *put_off], drained),
         "later": [host for host in batch if host not in busy and host not in back],
-        "stay": sorted(busy & stay & drained, key=natural),
+        "stay": sorted(busy & stay & drained, key=text.natural),
         "back": back,
         "held": held,
         # Nobody waits for a VM that is taken away, so another round would be the same.
@@ -83,7 +86,7 @@ def next_round(
         "waits": not did
         and _may_still_come([one for one in put_off if not_fit.keys().isdisjoint(one["hosts"])], moves),
         "waits_for_service": bool(holds) and all(move.short_of_service for move in holds),
-        "waits_for": sorted({name for move in holds for name in move.in_the_way}, key=natural),
+        "waits_for": sorted({name for move in holds for name in move.in_the_way}, key=text.natural),
     }
 
 
@@ -91,7 +94,7 @@ def _without_lease(move: Move, unleased: Mapping[str, str]) -> Move:
     if not move.needs_lease or move.group not in unleased:
         return move
     events = (move.approve,) if move.approve else move.events
-    return Move(HOLD, move.group, move.hosts, events, why=unleased[move.group])
+    return Move(model.HOLD, move.group, move.hosts, events, why=unleased[move.group])
 
 
 def _is_chosen(entry: PlanEntry, going: set[str]) -> bool:
@@ -111,12 +114,12 @@ def drained_for(entries: Sequence[PlanEntry], drained: set[str]) -> dict[str, li
 
 
 def _held(put_off: Sequence[PlanEntry], moves: Sequence[Move]) -> dict[str, str]:
-    why = {event: move.why for move in moves if move.kind == HOLD for event in move.events}
+    why = {event: move.why for move in moves if move.kind == model.HOLD for event in move.events}
     return {entry["id"]: why.get(entry["id"], "its turn has not come") for entry in put_off}
 
 
 def _may_still_come(put_off: Sequence[PlanEntry], moves: Sequence[Move]) -> bool:
-    never = {event for move in moves if move.kind == HOLD and move.never for event in move.events}
+    never = {event for move in moves if move.kind == model.HOLD and move.never for event in move.events}
     return any(entry["id"] not in never for entry in put_off)
 
 
@@ -130,7 +133,7 @@ def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
     """As many of these hosts as are done while their reading is fresh; hosts that one event names stay together."""
     if not state["slice"]:
         return list(hosts)
-    together = Joined()
+    together = waves.Joined()
     for entry in state["events"].values():
         for host in entry["hosts"]:
             together.join(entry["hosts"][0], host)
@@ -145,7 +148,7 @@ def in_slices(state: RunState, hosts: Sequence[str]) -> list[str]:
     return [host for host in hosts if host in chosen]
 
 
-def next_slice(before: int, orders: Mapping[str, Order], variables: Mapping[str, Mapping[str, t.Any]]) -> int:
+def next_slice(before: int, orders: Mapping[str, run_state.Order], variables: Mapping[str, Mapping[str, t.Any]]) -> int:
     """Half as many, where hosts refused for the age of their reading alone."""
     refused = [
         host
@@ -174,10 +177,15 @@ def _entries(state: RunState) -> list[PlanEntry]:
 
 
 def goes_on(
-    state: RunState, found: Round, seen: Sequence[str], batch: Sequence[str], run_settings: RunSettings, now: float
+    state: RunState,
+    found: Round,
+    seen: Sequence[str],
+    batch: Sequence[str],
+    run_settings: model.RunSettings,
+    now: float,
 ) -> tuple[bool, int]:
     """Whether the batch has another round, and how long to pause before it. `seen` were in this one."""
-    bad = any(state["outcomes"].get(host, {}).get("state") in BAD_STATES for host in batch)
+    bad = any(state["outcomes"].get(host, {}).get("state") in run_state.BAD_STATES for host in batch)
     if bad and not run_settings.continue_after_failure:
         return False, 0
     since = state["waits_since"]

@@ -13,23 +13,10 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
-from .._azure.events import SAME_VM, event_type
+from .._azure import events as azure
 from .._common.text import natural, some_of
-from .model import (
-    DRAIN,
-    FINISH,
-    FORGET,
-    HOLD,
-    RETURN,
-    ROUND,
-    Event,
-    GroupState,
-    Host,
-    Move,
-    Run,
-    Verdict,
-    events_in_journal,
-)
+from . import model
+from .model import Event, GroupState, Host, Move, Run, Verdict
 
 # Why something does not begin. At its own deadline, `maintenance_overlap` decides about those in _FORCED.
 _FAILED = "failed"
@@ -124,7 +111,7 @@ class _Decision:
         at_once = self._drained_at_once()
         busy = {name for move in at_once for name in move.hosts}
         sent = self._drained_after_the_approval(busy)
-        busy |= {name for move in sent for name in move.hosts if move.kind == DRAIN}
+        busy |= {name for move in sent for name in move.hosts if move.kind == model.DRAIN}
         self.returnable = {host.name: host for host in self.state.actable if self._is_returnable(host, busy)}
         begun = self._begun(busy)
         finishing = self._finishing(busy, resent={move.approve for move in begun})
@@ -144,7 +131,7 @@ class _Decision:
         deadline = drain_deadline(self.run, event)
         soonest = [at for at in (obstacle.until, deadline) if at is not None and at > self.run.now]
         return Move(
-            HOLD,
+            model.HOLD,
             self.state.name,
             hosts,
             (event.id,),
@@ -158,11 +145,11 @@ class _Decision:
     def _forgotten(self) -> list[Move]:
         """(9) A journal with nothing drained and no event that is still shown is removed by whoever reads it."""
         return [
-            self._move(FORGET, [host.name], sorted(events_in_journal(host.journal)))
+            self._move(model.FORGET, [host.name], sorted(model.events_in_journal(host.journal)))
             for host in self.state.actable
             if host.journal
             and not self.state.has_something_drained(host)
-            and events_in_journal(host.journal).isdisjoint(host.shows)
+            and model.events_in_journal(host.journal).isdisjoint(host.shows)
             and not self.state.is_worked_on(host)
         ]
 
@@ -173,7 +160,7 @@ class _Decision:
             hosts = [name for name in event.hosts if self._is_due_at_once(name, event)]
             if hosts:
                 why = f"{event.type} {event.id} takes the VM away"
-                found.append(self._move(DRAIN, hosts, self._round_events(event), why))
+                found.append(self._move(model.DRAIN, hosts, self._round_events(event), why))
         return found
 
     def _drained_after_the_approval(self, busy: set[str]) -> list[Move]:
@@ -189,7 +176,7 @@ class _Decision:
                 found.append(self._hold(event, _Obstacle(_OUT, why, hosts=tuple(others))))
                 continue
             self.going.update(event.hosts)
-            move = self._move(DRAIN, hosts, self._round_events(event), f"{event.id} was sent")
+            move = self._move(model.DRAIN, hosts, self._round_events(event), f"{event.id} was sent")
             found.append(dataclasses.replace(move, needs_lease=True))
         return found
 
@@ -224,14 +211,14 @@ class _Decision:
             if self.state.is_worked_on(host):
                 found.append(self._hold(event, self._worked_on(host)))
             else:
-                found.append(self._move(FINISH, [host.name], [event.id], f"{event.id} is under way"))
+                found.append(self._move(model.FINISH, [host.name], [event.id], f"{event.id} is under way"))
         return found
 
     def _unread(self) -> list[Move]:
         """What is down and can't be read is waited for: only a good reading shows that its event is over."""
         awaited = (self.state.down | self.state.marked_hosts) & self.run.may_act_on
         return [
-            self._move(HOLD, [host.name], why=f"{host.name} is down and can't be read")
+            self._move(model.HOLD, [host.name], why=f"{host.name} is down and can't be read")
             for host in self.state.hosts.values()
             if not host.read and host.name in awaited
         ]
@@ -255,7 +242,7 @@ class _Decision:
             if host.name in self.going or host.name in self.staying:
                 continue
             events = sorted(self.state.drained_for(host))
-            move = self._move(RETURN, [host.name], events, "Its event is over, or is not the next")
+            move = self._move(model.RETURN, [host.name], events, "Its event is over, or is not the next")
             # The lease is needed to return a host to service whose event is still shown.
             still = any(event.takes_down for event in self.state.by_host.get(host.name, ()) if event.id in host.shows)
             found.append(dataclasses.replace(move, needs_lease=still))
@@ -269,12 +256,14 @@ class _Decision:
                 if self.state.is_worked_on(host):
                     found.append(self._wait_for_other_run(host))
                 elif host.stuck:
-                    found.append(self._move(HOLD, [host.name], why=f"{host.name} can't be returned: {host.stuck}"))
+                    found.append(
+                        self._move(model.HOLD, [host.name], why=f"{host.name} can't be returned: {host.stuck}")
+                    )
         return found
 
     def _wait_for_other_run(self, host: Host) -> Move:
         obstacle = self._worked_on(host)
-        return dataclasses.replace(self._move(HOLD, [host.name], why=obstacle.why), until=obstacle.until)
+        return dataclasses.replace(self._move(model.HOLD, [host.name], why=obstacle.why), until=obstacle.until)
 
     def _worked_on(self, host: Host) -> _Obstacle:
         owner = host.journal.owner if host.journal else ""
@@ -333,7 +322,7 @@ class _Decision:
             self.going.update(event.hosts)
             self.room.take(event.hosts)
         hosts = [name for name in event.hosts if name in self.state.hosts]
-        move = self._move(ROUND, hosts, self._round_events(event) if event.action == "drain" else ())
+        move = self._move(model.ROUND, hosts, self._round_events(event) if event.action == "drain" else ())
         return dataclasses.replace(move, approve=event.id, needs_lease=True)
 
     def _round_events(self, event: Event) -> tuple[str, ...]:
@@ -369,17 +358,17 @@ class _Decision:
         hosts = self._to_drain(event)
         self.going.update(event.hosts)
         self.room.take(hosts)
-        move = self._move(DRAIN, hosts, self._round_events(event), f"Drained, but not approved: {obstacle.why}")
+        move = self._move(model.DRAIN, hosts, self._round_events(event), f"Drained, but not approved: {obstacle.why}")
         return dataclasses.replace(move, needs_lease=True)
 
     def _after_returns(self, move: Move, returning: set[str]) -> Move:
-        if move.kind not in (ROUND, DRAIN):
+        if move.kind not in (model.ROUND, model.DRAIN):
             return move
         blockers = self.state.in_the_way(move.hosts, returning)
         if not blockers:
             return move
         why = f"First {some_of(blockers)} must be back in service"
-        return dataclasses.replace(move, kind=HOLD, approve="", needs_lease=False, take_over=(), why=why)
+        return dataclasses.replace(move, kind=model.HOLD, approve="", needs_lease=False, take_over=(), why=why)
 
 
 def _is_drained(host: Host, event: Event) -> bool:
@@ -432,7 +421,7 @@ def _must_be_gone(state: GroupState, other: Event, event: Event) -> bool:
         or other.position > event.position  # pragma: no mutate
     ):
         return False
-    if event_type(other.type).blocks == SAME_VM:
+    if azure.event_type(other.type).blocks == azure.SAME_VM:
         # Whatever becomes of it: while it is due first, nothing else of that host is approved.
         return True
     # One that this run can't approve, or that takes nothing down, keeps nobody waiting.

@@ -12,22 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .._azure.vms import HostVars, KnownVms, of_one_short_name, this_hosts_of, with_told_scopes
 from .._common.text import iso_time, some_of, wrapped
-from .._lease.lease import lease_groups
+from .._lease import lease
 from .._plan.plan import Plan, PlanWave
 from .._plan.text import render_plan, render_start
-from .._steps.kinds import Cluster, RecordsPlace
+from .._steps import kinds
+from . import leases, rounds, run_state, view
 from .groups import failures, warning_about
-from .leases import are_fresh, calls_for, fence_for, owner_only
 from .model import RunSettings
 from .orders import SHARE_OF_A_YOUNG_READING, left_as_it_is, returned
-from .rounds import SHORTEST_PAUSE, in_slices
-from .run_state import STAYS, Kept, LeaseCall, Order, Outcome, RecordData, RunState
+from .run_state import Kept, RecordData, RunState
 from .summary import MOST_HOSTS
-from .view import Inventory, grouping_of, kept_of, newest_plan, not_shown_now
 
 # A node's label says that it has the annotation, which nobody can search for.
 ANNOTATION = "maintenance.azure/drained"
-RecordHolder: t.TypeAlias = RecordsPlace | Cluster
+RecordHolder: t.TypeAlias = kinds.RecordsPlace | kinds.Cluster
 # Folder of a machine, or cluster -> what it answered.
 RecordAnswers: t.TypeAlias = Mapping[RecordHolder, Mapping[str, t.Any]]
 
@@ -152,7 +150,7 @@ def begin(
         "held": {},
         "stopped": "",
         "not_believed": [],
-        "lock_hosts": lease_groups(groups, lock_hosts, windows),
+        "lock_hosts": lease.lease_groups(groups, lock_hosts, windows),
         "lease_of": dict(groups),
         "vms": {host: list(entry) for host, entry in (vms or {}).items()},
         "services": dict(services or {}),
@@ -168,13 +166,15 @@ def begin(
     }
 
 
-def plan(state: RunState, variables: HostVars, run_settings: RunSettings, inventory: Inventory, now: float) -> RunState:
+def plan(
+    state: RunState, variables: HostVars, run_settings: RunSettings, inventory: view.Inventory, now: float
+) -> RunState:
     """The newest plan of all hosts, and what the readings that it was made from are worth keeping for."""
-    made = newest_plan(list(variables), variables, run_settings, inventory, now, read_again=False)
-    fresh = kept_of(variables, variables, now, state["kept"])
+    made = view.newest_plan(list(variables), variables, run_settings, inventory, now, read_again=False)
+    fresh = view.kept_of(variables, variables, now, state["kept"])
     kept = {**state["kept"], **fresh}
     busy = {host for wave in made["waves"] for host in wave["hosts"]}
-    doubtful = [host for host in grouping_of(kept).doubtful if host in busy]
+    doubtful = [host for host in view.grouping_of(kept).doubtful if host in busy]
     made["lines"] = render_plan(made)
     if len(doubtful) > 1:
         made["lines"] += wrapped(f"Warning: {warning_about(doubtful)}")
@@ -201,7 +201,7 @@ def plan(state: RunState, variables: HostVars, run_settings: RunSettings, invent
         "kept": kept,
         # In a batch the other hosts' readings are not at hand.
         "vms": with_told_scopes(state["vms"], this_hosts_of(shared_names, variables)),
-        "not_shown": not_shown_now(state, fresh),
+        "not_shown": view.not_shown_now(state, fresh),
         "refused": made["refused_hosts"],
         # Events keep what was first planned for them.
         "events": {**{event["id"]: event for event in planned}, **state["events"]},
@@ -212,10 +212,12 @@ def plan(state: RunState, variables: HostVars, run_settings: RunSettings, invent
 
 
 def returned_by_others(
-    outcomes: Mapping[str, Outcome], kept: Mapping[str, Kept], seen: Iterable[str]
-) -> dict[str, Outcome]:
+    outcomes: Mapping[str, run_state.Outcome], kept: Mapping[str, Kept], seen: Iterable[str]
+) -> dict[str, run_state.Outcome]:
     """Another run has taken over what this one has left drained, and returned it."""
-    found = {host for host in seen if is_in_service(kept[host]) and outcomes.get(host, {}).get("state") == STAYS}
+    found = {
+        host for host in seen if is_in_service(kept[host]) and outcomes.get(host, {}).get("state") == run_state.STAYS
+    }
     return {host: {**one, "state": "restored"} if host in found else one for host, one in outcomes.items()}
 
 
@@ -224,7 +226,7 @@ def _to_run(state: RunState, run_settings: RunSettings) -> list[PlanWave]:
     # With nothing but a plan asked for, the plan is the output.
     if run_settings.plan_only:
         return []
-    grouping = grouping_of(state["kept"])
+    grouping = view.grouping_of(state["kept"])
     failed = failures(state, run_settings, grouping)
     waves: list[PlanWave] = state["plan"].get("waves", [])
     return [wave for wave in waves if not {grouping.group_of.get(host, "") for host in wave["hosts"]} <= set(failed)]
@@ -310,13 +312,13 @@ LONGEST_WAIT_FOR_THE_DEAD = 45
 
 def return_leftovers(
     state: RunState, variables: HostVars, run_settings: RunSettings, since: float, now: float
-) -> tuple[dict[str, Order], int]:
+) -> tuple[dict[str, run_state.Order], int]:
     """For hosts that an earlier run left drained and that nothing is planned for; and how long to pause for others.
 
     Whoever died there a moment ago may still count as being at work.
     """
-    kept = kept_of(variables, variables, now)
-    orders: dict[str, Order] = {}
+    kept = view.kept_of(variables, variables, now)
+    orders: dict[str, run_state.Order] = {}
     busy = []
     for host, known in kept.items():
         if _is_worked_on(known, state["run_id"], now):
@@ -325,8 +327,8 @@ def return_leftovers(
             is_in_service(known) and not known["journal"] and host not in {one["host"] for one in state["records"]}
         )
         orders[host] = left_as_it_is() if is_clear or host in busy else returned("drained")
-        orders[host]["restore_fence"] = owner_only(fence_for(variables[host], [], run_settings))
-    pause = SHORTEST_PAUSE if busy and now - since < LONGEST_WAIT_FOR_THE_DEAD else 0
+        orders[host]["restore_fence"] = leases.owner_only(leases.fence_for(variables[host], [], run_settings))
+    pause = rounds.SHORTEST_PAUSE if busy and now - since < LONGEST_WAIT_FOR_THE_DEAD else 0
     return orders, pause
 
 
@@ -339,7 +341,7 @@ class Check(t.TypedDict):
     wave: PlanWave | None
     stop: str
     lines: list[str]
-    calls: list[LeaseCall]
+    calls: list[run_state.LeaseCall]
     # The hosts of the first round, and those of them that are read before it.
     hosts: list[str]
     reads: list[str]
@@ -350,7 +352,7 @@ def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
     wave = next((wave for wave in state["plan"]["waves"] if set(wave["hosts"]) == set(batch)), None)
     names = ", ".join(batch)
     stop = ""
-    grouping = grouping_of(state["kept"])
+    grouping = view.grouping_of(state["kept"])
     if wave is None:
         stop = (
             f"The batch {names} is no wave of the plan: a host is unreachable, or the batches were changed from"
@@ -364,14 +366,14 @@ def check(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
         if groups and groups <= set(failed):
             causes = "; ".join(failed[group] for group in sorted(groups))
             stop = f"Not begun, as an earlier wave went wrong ({causes})."
-    hosts = in_slices(state, batch)
+    hosts = rounds.in_slices(state, batch)
     return {
         "wave": wave,
         "stop": stop,
         "lines": render_start({"wave": wave, "stop": stop}, now),
-        "calls": [] if stop else calls_for(state, batch, grouping),
+        "calls": [] if stop else leases.calls_for(state, batch, grouping),
         "hosts": hosts,
-        "reads": [] if stop or are_fresh(state, hosts, run_settings, now) else hosts,
+        "reads": [] if stop or leases.are_fresh(state, hosts, run_settings, now) else hosts,
     }
 
 
@@ -380,7 +382,7 @@ def stale(state: RunState, batch: Sequence[str], run_settings: RunSettings, now:
 
     The mark that a reading leaves keeps them from it for a while, and no longer.
     """
-    group_of = grouping_of(state["kept"]).group_of
+    group_of = view.grouping_of(state["kept"]).group_of
     groups = {group_of[host] for host in batch if host in group_of}
     seen_off = {*batch, *hosts_taken_away(state)}
     return [

@@ -9,10 +9,12 @@ import collections
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from .._azure.events import event_type
-from .._common.text import some_of
-from .._plan.plan import Plan, PlanEntry, SameReason
-from .run_state import BAD_STATES, STAYS, Outcome, RecordData
+from .._azure import events as azure
+from .._common import text
+from .._plan import plan
+from .._plan.plan import Plan
+from . import run_state
+from .run_state import Outcome
 
 # Some 160 bytes a host and 450 an event: AWX keeps this in its database and hands it to every later job of a workflow.
 MOST_HOSTS = 2000
@@ -68,7 +70,7 @@ def run_summary(run: Mapping[str, t.Any], outcomes: Mapping[str, Outcome], last_
     recorded = _recorded_of_unread(run.get("records", ()), last_plan)
     left: dict[str, list[t.Any]] = {
         "drained": sorted(
-            {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", STAYS)}
+            {host for host, outcome in outcomes.items() if outcome["state"] in ("left_drained", run_state.STAYS)}
             | set(last_plan.get("left_drained", ()))
             | set(last_plan.get("already_drained", ()))
             | _never_returned(outcomes, last_plan)
@@ -117,12 +119,13 @@ def _never_returned(outcomes: Mapping[str, Outcome], last_plan: Plan) -> set[str
     return {host for host in last_plan.get("restore_first", ()) if outcomes.get(host, {}).get("state") not in back}
 
 
-def _recorded_of_unread(records: Iterable[RecordData], last_plan: Plan) -> list[RecordData]:
+def _recorded_of_unread(records: Iterable[run_state.RecordData], last_plan: Plan) -> list[run_state.RecordData]:
     """Return the records of hosts that can't be read: no event may show that something is drained for them."""
     return [
         record
         for record in records
-        if record["host"] in last_plan["unknown"] and not any(event_type(kind).takes_away for kind in record["types"])
+        if record["host"] in last_plan["unknown"]
+        and not any(azure.event_type(kind).takes_away for kind in record["types"])
     ]
 
 
@@ -131,7 +134,7 @@ def _went_wrong(outcome: Outcome) -> bool:
 
 
 def _reported(outcome: Outcome) -> dict[str, t.Any]:
-    state = "left_drained" if outcome["state"] == STAYS else outcome["state"]
+    state = "left_drained" if outcome["state"] == run_state.STAYS else outcome["state"]
     told = {
         "pass": outcome["number_of_pass"],
         "wave": outcome["wave"],
@@ -154,7 +157,7 @@ def _refusals(outcomes: Mapping[str, Outcome]) -> list[dict[str, t.Any]]:
     return list(found.values())
 
 
-def _events(known: Mapping[str, PlanEntry], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
+def _events(known: Mapping[str, plan.PlanEntry], outcomes: Mapping[str, Outcome]) -> dict[str, dict[str, t.Any]]:
     keys = ("type", "source", "not_before", "hosts", "action", "why")
     moments = dict.fromkeys(("approved_at", "started_at", "over_at"))
     found: dict[str, dict[str, t.Any]] = {
@@ -180,8 +183,8 @@ def _events(known: Mapping[str, PlanEntry], outcomes: Mapping[str, Outcome]) -> 
 
 def summary_lines(
     summary: Mapping[str, t.Any],
-    unread: Iterable[SameReason] = (),
-    journal_problems: Iterable[SameReason] = (),
+    unread: Iterable[plan.SameReason] = (),
+    journal_problems: Iterable[plan.SameReason] = (),
 ) -> list[str]:
     """The end of a run in words: what was done, and what somebody has to look at."""
     hosts, left = summary["hosts"], summary["left"]
@@ -191,7 +194,7 @@ def summary_lines(
         names = [host for host, outcome in hosts.items() if outcome["state"] == state]
         if names:
             # What went well is counted; what somebody has to look at is named.
-            listed = _listed(names) if state in BAD_STATES else some_of(names, 8)
+            listed = _listed(names) if state in run_state.BAD_STATES else text.some_of(names, 8)
             lines.append(f"{words}: {listed}.")
     lines += [f"{host}: {outcome['error']}" for host, outcome in hosts.items() if outcome.get("error")]
     if summary["stopped"]:

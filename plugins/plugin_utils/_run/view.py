@@ -10,14 +10,15 @@ import functools
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from .._azure.events import Account, canonical_name, merged
-from .._azure.vms import NOW, HostVars, InventoryNames, events_of, moment, this_host_of, vm_name_of, was_read
-from .._common.text import seconds_of
-from .._plan.plan import Plan, PlanEntry, Rule, how_careful, make_plan, read_policy, ruling_on, with_journal
-from .._plan.waves import read_max_at_once
-from .groups import THE_REST, Grouping, Place, failures, group_hosts
-from .model import Event, Host, Journal, Mark, Note, Record, Run, RunSettings, Settings
-from .run_state import EventKept, JournalKept, Kept, NoteData, Outcome, RecordData, RunState
+from .._azure import events as azure
+from .._azure import vms
+from .._azure.vms import HostVars
+from .._common import text
+from .._plan import plan, waves
+from . import groups, model, run_state
+from .groups import Grouping
+from .model import Host, Run
+from .run_state import Kept
 
 # The hosts of a batch were read just now. Of the others a run keeps what it saw last, in a few plain values, as their
 # variables are costly to ask for.
@@ -51,11 +52,11 @@ def _with_the_past(fresh: Kept, before: Kept | None) -> Kept:
     return kept
 
 
-def _account_kept(raw: Mapping[str, t.Any]) -> EventKept:
+def _account_kept(raw: Mapping[str, t.Any]) -> run_state.EventKept:
     more = {name: raw.get(name) for name in _OF_AN_EVENT}
     names = [str(name) for name in raw.get("resources") or ()]
     account = {"id": str(raw.get("id")), "type": str(raw.get("type")), "status": str(raw.get("status"))}
-    return t.cast(EventKept, {**account, "resources": names, **more})
+    return t.cast(run_state.EventKept, {**account, "resources": names, **more})
 
 
 def events_not_shown(before: Mapping[str, Kept], fresh: Mapping[str, Kept]) -> set[tuple[str, str]]:
@@ -75,15 +76,15 @@ def shown_by_group(known: Mapping[str, Kept]) -> set[tuple[str, str]]:
 
 
 def grouping_of(kept: Mapping[str, Kept]) -> Grouping:
-    return group_hosts(_place(host, known) for host, known in kept.items())
+    return groups.group_hosts(_place(host, known) for host, known in kept.items())
 
 
 def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
-    this_host = this_host_of(variables)
+    this_host = vms.this_host_of(variables)
     status = variables.get("maintenance_status")
     journal = status.get("journal") if isinstance(status, dict) else None
-    vm = canonical_name(vm_name_of(host, variables))
-    events = events_of(status) if was_read(variables) else []
+    vm = azure.canonical_name(vms.vm_name_of(host, variables))
+    events = vms.events_of(status) if vms.was_read(variables) else []
     seen_at = _seen_at(status, now)
     place = {name: _text(this_host.get(name)) for name in _OF_THE_VM}
     place.update(delivery_group=_text(variables.get("maintenance_delivery_group")))
@@ -91,7 +92,7 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
     return {
         "vm": vm,
         "place": place,
-        "shows": [str(event.get("id")) for event in events] if was_read(variables) else None,
+        "shows": [str(event.get("id")) for event in events] if vms.was_read(variables) else None,
         "showed": [],
         "accounts": [_account_kept(event) for event in events],
         "named_in": [str(event.get("id")) for event in events if _names(event, vm)],
@@ -107,13 +108,15 @@ def _kept(host: str, variables: Mapping[str, t.Any], now: float) -> Kept:
 def _names(event: Mapping[str, t.Any], vm: str) -> bool:
     told = event.get("affects_this_host")
     return (
-        told if isinstance(told, bool) else vm in {canonical_name(str(name)) for name in event.get("resources") or ()}
+        told
+        if isinstance(told, bool)
+        else vm in {azure.canonical_name(str(name)) for name in event.get("resources") or ()}
     )
 
 
 def _seen_at(status: t.Any, now: float) -> float:
     """When a host was read: those who were read first have waited for the last one."""
-    return min(now, seconds_of(status.get("read_at")) or now) if isinstance(status, dict) else now
+    return min(now, text.seconds_of(status.get("read_at")) or now) if isinstance(status, dict) else now
 
 
 def _booted_at(status: t.Any, seen_at: float) -> float | None:
@@ -129,7 +132,7 @@ def _run_mark(status: t.Any) -> Mapping[str, t.Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _journal_kept(journal: Mapping[str, t.Any], now: float) -> JournalKept:
+def _journal_kept(journal: Mapping[str, t.Any], now: float) -> run_state.JournalKept:
     events = [event for event in journal.get("events") or () if isinstance(event, dict)]
     left = [step for step in journal.get("steps") or () if step.get("status") in ("started", "done", "failed")]
     return {
@@ -149,14 +152,14 @@ def _journal_kept(journal: Mapping[str, t.Any], now: float) -> JournalKept:
 def model_of(
     kept: Mapping[str, Kept],
     readings: HostVars,
-    planned: Iterable[PlanEntry],
-    rules: Sequence[Rule],
-    outcomes: Mapping[str, Outcome],
-    settings: Settings,
+    planned: Iterable[plan.PlanEntry],
+    rules: Sequence[plan.Rule],
+    outcomes: Mapping[str, run_state.Outcome],
+    settings: model.Settings,
     run_id: str,
     now: float,
-    notes: Sequence[NoteData] = (),
-    records: Sequence[RecordData] = (),
+    notes: Sequence[run_state.NoteData] = (),
+    records: Sequence[run_state.RecordData] = (),
     elsewhere: Callable[[], Mapping[str, Sequence[str]]] = dict,
     not_shown: Iterable[Sequence[str]] = (),
     inventory: Mapping[str, str] | None = None,
@@ -204,7 +207,7 @@ def model_of(
         ),
         notes=tuple(_note(note, now) for note in notes),
         records=tuple(
-            Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
+            model.Record(kept["machine"], kept["host"], tuple(kept["events"]), tuple(kept["types"]), kept["run"])
             for kept in records
         ),
         settings=settings,
@@ -235,7 +238,7 @@ class _Names:
         hosts: list[str] = []
         outside: list[str] = []
         for written in resources:
-            name = canonical_name(written)
+            name = azure.canonical_name(written)
             called = self.by_vm.get(name, [])
             found = [host for host in called if event_id in (self.kept[host]["shows"] or ())] or called
             if not called:
@@ -254,13 +257,13 @@ def _events(
     grouping: Grouping,
     over: set[tuple[str, str]],
     not_shown: set[tuple[str, ...]],
-    planned: Iterable[PlanEntry],
-    rules: Sequence[Rule],
+    planned: Iterable[plan.PlanEntry],
+    rules: Sequence[plan.Rule],
     names: _Names,
     now: float,
-) -> Iterable[Event]:
+) -> Iterable[model.Event]:
     """The events of each group, merged from what its own hosts show: no host speaks for another group."""
-    accounts: dict[tuple[str, str], dict[t.Any, Account]] = {}
+    accounts: dict[tuple[str, str], dict[t.Any, azure.Account]] = {}
     by_own_account: dict[tuple[str, str], list[str]] = {}
     shown_now: set[tuple[str, str]] = set()
     declared: dict[str, str] = {}
@@ -271,7 +274,7 @@ def _events(
             key = (group, account["id"])
             by_named = account["id"] in named
             said = (by_named, *map(str, account.values()))
-            accounts.setdefault(key, {}).setdefault(said, Account(by_named, account))
+            accounts.setdefault(key, {}).setdefault(said, azure.Account(by_named, account))
             if by_named:
                 by_own_account.setdefault(key, []).append(host)
             if host in fresh and known["shows"] is not None:
@@ -281,7 +284,9 @@ def _events(
         scoped = (declared[group], event_id)
         if scoped in over or ((group, event_id) not in shown_now and scoped in not_shown):
             continue
-        told = merged(found.values(), lambda account: how_careful(account, rules, _seconds_left(account, now)))
+        told = azure.merged(
+            found.values(), lambda account: plan.how_careful(account, rules, _seconds_left(account, now))
+        )
         hosts, outside = names.of(told)
         # Of its own events a host that was read just now tells itself.
         if (group, event_id) not in shown_now and any(
@@ -296,24 +301,24 @@ def _events(
             themselves = by_own_account.get((group, event_id), [])
             hosts = list(dict.fromkeys([*entry["hosts"], *others, *themselves]))
             outside = entry["uncovered"] if len(entry["uncovered"]) != len(others) else []
-        due = moment(told["not_before"])
-        yield Event(
+        due = vms.moment(told["not_before"])
+        yield model.Event(
             id=event_id,
             type=str(told["type"]),
             status=str(told["status"]),
-            not_before=None if due == NOW else due,
+            not_before=None if due == vms.NOW else due,
             hosts=tuple(hosts),
             outside=tuple(outside),
             action=entry["action"]
             if entry
-            else ruling_on({**told, "seconds_left": _seconds_left(told, now)}, rules)["action"],
+            else plan.ruling_on({**told, "seconds_left": _seconds_left(told, now)}, rules)["action"],
             group=group,
         )
 
 
 def _seconds_left(event: Mapping[str, t.Any], now: float) -> int | None:
-    due = moment(event.get("not_before"))
-    return None if due == NOW or event.get("status") == "Started" else max(0, int(due - now))
+    due = vms.moment(event.get("not_before"))
+    return None if due == vms.NOW or event.get("status") == "Started" else max(0, int(due - now))
 
 
 def _shown_last(known: Kept) -> list[str]:
@@ -329,7 +334,7 @@ def _never_read(
     """
     found = []
     for name in sorted(name for name in names if name not in kept or not _has_company(kept[name])):
-        lease = inventory[name] or THE_REST if name in inventory else None
+        lease = inventory[name] or groups.THE_REST if name in inventory else None
         for group in grouping.groups:
             if grouping.group_of.get(name) != group.name and (lease is None or lease == group.lease):
                 domain = grouping.domain_of.get(name, f"host {name}")
@@ -343,9 +348,9 @@ def _has_company(known: Kept) -> bool:
     return known["shows"] is not None or bool(known["showed"] or place["delivery_group"] or place["placement_group"])
 
 
-def _note(note: NoteData, now: float) -> Note:
+def _note(note: run_state.NoteData, now: float) -> model.Note:
     mark = note["mark"]
-    return Note(
+    return model.Note(
         note["host"],
         tuple(note["events"]),
         note["type"],
@@ -356,8 +361,8 @@ def _note(note: NoteData, now: float) -> Note:
     )
 
 
-def _mark(mark: Mapping[str, t.Any], now: float) -> Mark:
-    return Mark(
+def _mark(mark: Mapping[str, t.Any], now: float) -> model.Mark:
+    return model.Mark(
         event=str(mark["event"]),
         hosts=tuple(mark["hosts"]),
         at=min(now, float(mark["at"])),
@@ -366,9 +371,9 @@ def _mark(mark: Mapping[str, t.Any], now: float) -> Mark:
     )
 
 
-def _place(host: str, known: Kept) -> Place:
+def _place(host: str, known: Kept) -> groups.Place:
     shown = (*(known["shows"] or ()), *known["showed"])
-    return Place(host=host, events=None if known["shows"] is None and not shown else shown, **known["place"])
+    return groups.Place(host=host, events=None if known["shows"] is None and not shown else shown, **known["place"])
 
 
 def _host(
@@ -377,7 +382,7 @@ def _host(
     named_in: Sequence[str],
     names: _Names,
     grouping: Grouping,
-    outcome: Outcome | None,
+    outcome: run_state.Outcome | None,
     over: set[tuple[str, str]],
     is_noted: bool,
     now: float,
@@ -394,7 +399,7 @@ def _host(
         shows=tuple(event for event in _shown_last(known) if event not in over_here),
         named_with={account["id"]: (name, *names.of(account)[0]) for account in own},
         booted_at=known["booted_at"],
-        journal=Journal(
+        journal=model.Journal(
             owner=journal["owner"],
             events=tuple(journal["events"]),
             types=tuple(journal["types"]),
@@ -421,23 +426,23 @@ class Inventory:
     """What is asked of the rest of the inventory, and only where it matters, as it is costly."""
 
     elsewhere: Callable[[], Mapping[str, Sequence[str]]]
-    names: Callable[[], InventoryNames]
+    names: Callable[[], vms.InventoryNames]
 
 
 def newest_plan(
     hosts: Sequence[str],
     variables: HostVars,
-    run_settings: RunSettings,
+    run_settings: model.RunSettings,
     inventory: Inventory,
     now: float,
     read_again: bool,
-) -> Plan:
-    return make_plan(
+) -> plan.Plan:
+    return plan.make_plan(
         hosts,
         variables,
         run_settings.policy,
         max_at_once=run_settings.max_at_once,
-        drained=with_journal(variables),
+        drained=plan.with_journal(variables),
         uncovered=run_settings.uncovered,
         elsewhere=inventory.elsewhere,
         names=inventory.names,
@@ -447,23 +452,23 @@ def newest_plan(
 
 
 def model_of_batch(
-    state: RunState,
+    state: run_state.RunState,
     kept: Mapping[str, Kept],
     variables: HostVars,
-    made: Plan,
-    run_settings: RunSettings,
+    made: plan.Plan,
+    run_settings: model.RunSettings,
     inventory: Inventory,
     now: float,
     read_now: Collection[str] = (),
 ) -> Run:
     """`read_now`: hosts outside of the batch that were read with it."""
     planned = [entry for wave in made["waves"] for entry in wave["events"]]
-    limit = read_max_at_once(run_settings.max_at_once, len(state["hosts"]))
+    limit = waves.read_max_at_once(run_settings.max_at_once, len(state["hosts"]))
     run = model_of(
         kept,
         variables,
         planned,
-        read_policy(run_settings.policy),
+        plan.read_policy(run_settings.policy),
         state["outcomes"],
         dataclasses.replace(run_settings.settings, max_at_once=limit, patience=run_settings.patience),
         state["run_id"],
@@ -476,11 +481,11 @@ def model_of_batch(
         refused={*state["refused"], *made["refused_hosts"]},
         read_now=read_now,
     )
-    failed = failures(state, run_settings, grouping_of(kept))
+    failed = groups.failures(state, run_settings, grouping_of(kept))
     return dataclasses.replace(run, failures=failed, services=state["services"] or None)
 
 
-def not_shown_now(state: RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
+def not_shown_now(state: run_state.RunState, fresh: Mapping[str, Kept]) -> list[list[str]]:
     """Declared groups and their events that are no longer shown, by what hosts have said now."""
     before = {(one[0], one[1]) for one in state["not_shown"]}
     return sorted(map(list, (events_not_shown(state["kept"], fresh) | before) - shown_by_group(fresh)))

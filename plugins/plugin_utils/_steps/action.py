@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 
-from .._azure.events import effects_seen
-from .._common.ansible import NOT_ORDERED, DoesOneOf, OwnVariables, plain
+from .._azure import events as azure
+from .._common import ansible
+from .._common.ansible import OwnVariables
 from .._common.options import drain_options
-from .._host.readings import ApiVersions, Documents, complete_fence, last_reading, reading_along
-from .._host.windows import is_windows, windows_path
+from .._host import readings, windows
+from . import validate
 from .commands import StepOrders
 from .drain import HostPlan
-from .validate import BadSteps, Folders
 
 OPTIONS = drain_options()
 
@@ -53,20 +53,20 @@ def _is_due(order: Mapping[str, t.Any], approved: t.Any) -> bool:
 
 
 def _drain_ordered(order: dict[str, t.Any], own: OwnVariables) -> dict[str, t.Any]:
-    events = last_reading(own.task_vars)["events"]
+    events = readings.last_reading(own.task_vars)["events"]
     return {"fence": order["fence"], "events": [event for event in events if event["id"] in order["events"]]}
 
 
 def _journal_seen(own: OwnVariables) -> dict[str, t.Any]:
     """The journal as the role approve or a reading has last seen it, which the host compares."""
-    for seen in (own.registered("approve_mark"), last_reading(own.task_vars)):
+    for seen in (own.registered("approve_mark"), readings.last_reading(own.task_vars)):
         journal = seen.get("journal") if isinstance(seen, Mapping) else None
         if isinstance(journal, Mapping) and journal:
             return dict(journal)
     return {}
 
 
-class DrainAction(DoesOneOf):
+class DrainAction(ansible.DoesOneOf):
     does = OPTIONS
 
     def do_drain(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -92,42 +92,42 @@ class DrainAction(DoesOneOf):
         # Whether a run has told it to do so.
         self.ordered = False
         if not self._take_variables(direction, own):
-            return dict(NOT_ORDERED)
+            return dict(ansible.NOT_ORDERED)
         options = self._checked_options(direction)
-        on_windows = is_windows(self)
+        on_windows = windows.is_windows(self)
         if on_windows:
-            options["journal"] = windows_path(options["journal"])
+            options["journal"] = windows.windows_path(options["journal"])
         try:
-            folders = Folders.found(options["steps_path"], self._loader.get_basedir(), own.host, on_windows)
+            folders = validate.Folders.found(options["steps_path"], self._loader.get_basedir(), own.host, on_windows)
             return self._planned(options, folders, own)
-        except BadSteps as error:
+        except validate.BadSteps as error:
             raise AnsibleActionFail(f"{own.host}: {error}") from None
 
     def _checked_options(self, direction: str) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS[direction])
         options["direction"] = direction
-        options.update({name: plain(options[name]) for name in ("events", "seen") if name in options})
+        options.update({name: ansible.plain(options[name]) for name in ("events", "seen") if name in options})
         if options["timeout"] <= 0:
             raise AnsibleActionFail(f"timeout must be at least 1 second, not {options['timeout']}")
         options["run_id"] = options["run_id"] or str(uuid.uuid4())
         return t.cast("dict[str, t.Any]", options)
 
-    def _planned(self, options: dict[str, t.Any], folders: Folders, own: OwnVariables) -> dict[str, t.Any]:
-        fence = complete_fence(options, ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
+    def _planned(self, options: dict[str, t.Any], folders: validate.Folders, own: OwnVariables) -> dict[str, t.Any]:
+        fence = readings.complete_fence(options, readings.ApiVersions(constants.DEFAULT_LOCAL_TMP, own.host))
         # In a run, the host is read right after it. On Windows that would be one more call each time.
         look = fence["ask"] if fence and self.ordered and not folders.on_windows else None
         plan = HostPlan(self, own.task_vars, options, folders, fence, look)
         result = plan.drain() if options["direction"] == "drain" else plan.restore(self._effects(own))
-        known = plain((own.registered("maintenance_status") or {}).get("this_host"))
-        reading = reading_along(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
+        known = ansible.plain((own.registered("maintenance_status") or {}).get("this_host"))
+        reading = readings.reading_along(plan.looked, look, known, constants.DEFAULT_LOCAL_TMP) if look else None
         return {**result, "reading": reading} if reading else result
 
     @staticmethod
     def _effects(own: OwnVariables) -> dict[str, t.Any]:
-        status = plain(last_reading(own.task_vars))
+        status = ansible.plain(readings.last_reading(own.task_vars))
         if isinstance(status, dict) and (status.get("journal") or {}).get("marks"):
-            status = Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
-        return effects_seen(plain(own.registered("approve_result")), status)
+            status = readings.Documents(constants.DEFAULT_LOCAL_TMP).whole(status, time.time())
+        return azure.effects_seen(ansible.plain(own.registered("approve_result")), status)
 
     def _take_variables(self, role: str, own: OwnVariables) -> bool:
         """What is not given as an argument is a variable of the role, or in the order that a run has for this host.

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._host.files import SECONDS_AHEAD
+from ...module_utils._host import files
 from ...module_utils._steps import command_entry as _command_entry
 from ...module_utils._steps import health as _health
+from ...module_utils._steps import machine
 from ...module_utils._steps.kind import KINDS, kind_of
 from ...module_utils._steps.kind_log import send_message
-from ...module_utils._steps.machine import Machine, StepError
-from .._azure.vms import vm_name_of
+from .._azure import vms
 from .._host import answers as _answers
-from .._host.connection import SECONDS_AFTER_SILENCE, SECONDS_OF_A_COMMAND, HostHalf
+from .._host import connection
 from .kinds import in_short, webhook_of_the_controller
 from .work import in_order, with_statuses, with_step
 
@@ -30,7 +30,7 @@ Result: t.TypeAlias = dict[str, t.Any]
 
 # What a step is given may be secret.
 _FILES_OF_KINDS = sorted({kind.__module__ for kind in KINDS.values()})
-STEP = HostHalf("steps", _command_entry, _answers.STEP, private=True, more=_FILES_OF_KINDS)
+STEP = connection.HostHalf("steps", _command_entry, _answers.STEP, private=True, more=_FILES_OF_KINDS)
 # A host that is not asked for these need not have them.
 OPTIONAL = {_health.__name__, *_FILES_OF_KINDS}
 # What a result keeps of the plan, so that it can take the plan's place.
@@ -186,7 +186,7 @@ class StepOrders:
         kinds = [part for part in STEP.parts(unused) if part[0] in _FILES_OF_KINDS and part[1]]
         # The host itself ends its steps in their time. What only reads or writes a file has less.
         does = order["perform"] not in FILES_ALONE
-        seconds = order["timeout"] + SECONDS_OF_A_COMMAND if does else SECONDS_OF_A_COMMAND
+        seconds = order["timeout"] + connection.SECONDS_OF_A_COMMAND if does else connection.SECONDS_OF_A_COMMAND
         return STEP.run(
             self.action,
             order,
@@ -195,7 +195,7 @@ class StepOrders:
             for_module={"kinds": kinds},
             ends_with_the_run=bool(order.get("fenced")),
             seconds=seconds,
-            after_silence=seconds if does else SECONDS_AFTER_SILENCE,
+            after_silence=seconds if does else connection.SECONDS_AFTER_SILENCE,
         )
 
     def _order(self, options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -243,7 +243,7 @@ class StepOrders:
         nested = [one["timeout"] for one in arguments.values() if isinstance(one, dict) and "timeout" in one]
         own = [arguments["timeout"]] if isinstance(arguments.get("timeout"), (int, float)) else nested
         left = max(0.0, self.plan["deadline"] - time.time())
-        return max(float(SECONDS_AHEAD), float(min([left, *own[:1]])))
+        return max(float(files.SECONDS_AHEAD), float(min([left, *own[:1]])))
 
     def _recorded_action(self) -> dict[str, t.Any]:
         """What another machine writes down of what is done there for this host."""
@@ -252,7 +252,7 @@ class StepOrders:
         return {
             "acts_on": self.item["acts_on"],
             "host": self.host,
-            "vm": vm_name_of(self.host, self.task_vars),
+            "vm": vms.vm_name_of(self.host, self.task_vars),
             "events": events,
             "type": types[0] if types else "",
         }
@@ -372,10 +372,10 @@ class StepOrders:
         message = arguments.get("message" if self.direction == "drain" else "restore_message")
         if not webhook or not message or self.action._task.check_mode:
             return []
-        controller = Machine(min(left, SECONDS_TO_WRITE))
+        controller = machine.Machine(min(left, SECONDS_TO_WRITE))
         try:
             send_message(controller, webhook, message)
-        except StepError as error:
+        except machine.StepError as error:
             raise AnsibleActionFail(self._complaint(str(error))) from None
         return controller.warnings
 

@@ -15,30 +15,11 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from .._common.ansible import OwnVariables
-from .._host.service import path_of_mark, whose_action
+from .._common import ansible
+from .._host import service
+from . import kinds, validate
 from .commands import Item, StepOrders, asks_the_controller, ready
-from .kinds import (
-    SPECS,
-    Identity,
-    Step,
-    fixed_waits,
-    identity_of,
-    is_done_by_tasks,
-    numbered,
-    place_of,
-    webhook_of_the_controller,
-)
-from .validate import (
-    BadSteps,
-    Folders,
-    check_for_windows_modules,
-    check_needs,
-    check_needs_on_windows,
-    checked_health,
-    checked_steps,
-    resolved_steps,
-)
+from .kinds import Step
 from .work import (
     NO_EVENT,
     TodaysList,
@@ -60,7 +41,7 @@ class HostPlan:
     action: ActionBase
     task_vars: dict[str, t.Any]
     options: dict[str, t.Any]
-    folders: Folders
+    folders: validate.Folders
     fence: dict[str, t.Any] | None
     look: dict[str, t.Any] | None
     looked: dict[str, t.Any] | None = None
@@ -80,7 +61,7 @@ class HostPlan:
         now = time.time()
         deadline = nearest_deadline(events)
         end = end_of_time(now, self.options["timeout"], self.options["reserve"], deadline)
-        self._check_time(end - now, deadline, now, fixed_waits(step for step, _identity in steps))
+        self._check_time(end - now, deadline, now, kinds.fixed_waits(step for step, _identity in steps))
 
         def orders_for(journal: dict[str, t.Any], boot_id: str | None = None) -> StepOrders:
             work, left_over = work_to_drain(steps, journal, self._todays_list(journal))
@@ -96,9 +77,9 @@ class HostPlan:
         return self._opened_and_done(orders_for, {"state": "draining", "steps": [], "events": events}, events=events)
 
     def restore(self, effects: dict[str, t.Any]) -> dict[str, t.Any]:
-        health = checked_health(self.options["health"], self.folders.on_windows)
+        health = validate.checked_health(self.options["health"], self.folders.on_windows)
         if health and self.folders.on_windows:
-            check_for_windows_modules("restore_health")
+            validate.check_for_windows_modules("restore_health")
         # What is wrong with them is said before anything is touched.
         self._steps_for(NO_EVENT, [])
         now = time.time()
@@ -120,11 +101,13 @@ class HostPlan:
         result = self._plan({}, boot_id, work, now + self.options["timeout"], started_at=now)
         return {**result, "state": "nothing", "restored_at": None, "health": [], "changed": False, "warnings": []}
 
-    def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, Identity]]:
+    def _steps_for(self, event: dict[str, t.Any], events: list[dict[str, t.Any]]) -> list[tuple[Step, kinds.Identity]]:
         """The user's steps, resolved for an event. What it says is data, whoever kept it."""
-        items = resolved_steps(self.action._templar, self.task_vars, event)
-        steps = checked_steps(items, self.folders.specs(), events, self.folders.on_windows)
-        return list(zip(steps, numbered(self._known_as(step.kind, step.arguments) for step in steps), strict=True))
+        items = validate.resolved_steps(self.action._templar, self.task_vars, event)
+        steps = validate.checked_steps(items, self.folders.specs(), events, self.folders.on_windows)
+        return list(
+            zip(steps, kinds.numbered(self._known_as(step.kind, step.arguments) for step in steps), strict=True)
+        )
 
     def _todays_list(self, journal: Mapping[str, t.Any]) -> TodaysList:
         events = journal.get("events", [])
@@ -136,19 +119,21 @@ class HostPlan:
             self.folders.placed_to_restore,
         )
 
-    def _known_as(self, kind: str, arguments: Mapping[str, t.Any]) -> Identity:
-        return identity_of(kind, arguments, self.host, kind in self.folders.own)
+    def _known_as(self, kind: str, arguments: Mapping[str, t.Any]) -> kinds.Identity:
+        return kinds.identity_of(kind, arguments, self.host, kind in self.folders.own)
 
     def _from_journal(self, record: dict[str, t.Any]) -> Step | None:
         """A step that the user's steps no longer have, as the journal has it: only what was done on the host itself."""
         kind = record["kind"]
-        if kind in self.folders.own or kind not in SPECS or is_done_by_tasks(kind):
+        if kind in self.folders.own or kind not in kinds.SPECS or kinds.is_done_by_tasks(kind):
             return None
         try:
-            step = checked_steps([{kind: record["arguments"]}], {}, on_windows=self.folders.on_windows)[0]
-        except BadSteps:
+            step = validate.checked_steps([{kind: record["arguments"]}], {}, on_windows=self.folders.on_windows)[0]
+        except validate.BadSteps:
             return None
-        elsewhere = place_of(kind, step.arguments, self.host) or webhook_of_the_controller(kind, step.arguments)
+        elsewhere = kinds.place_of(kind, step.arguments, self.host) or kinds.webhook_of_the_controller(
+            kind, step.arguments
+        )
         return None if elsewhere else step
 
     def _opened_and_done(
@@ -157,7 +142,7 @@ class HostPlan:
         """Opens the journal and does what comes first, in one go where the journal is what it is guessed to be."""
         first = orders_for({"state": None, "steps": []})
         items: list[Item] = []
-        with contextlib.suppress(BadSteps):
+        with contextlib.suppress(validate.BadSteps):
             if guess:
                 first = orders_for(guess)
                 items = [] if asks_the_controller(first.plan["work"]) else ready(first.plan["work"])
@@ -190,8 +175,8 @@ class HostPlan:
 
     def _check_needs(self, steps: list[Step]) -> None:
         if self.folders.on_windows:
-            check_needs_on_windows(steps, self.folders, bool(self.task_vars.get("restore_health")))
-        check_needs(steps, self.folders)
+            validate.check_needs_on_windows(steps, self.folders, bool(self.task_vars.get("restore_health")))
+        validate.check_needs(steps, self.folders)
 
     def _check_time(self, seconds: float, deadline: float | None, now: float, waits: int) -> None:
         if seconds > waits:
@@ -215,7 +200,7 @@ class HostPlan:
         started_at: float = 0,
         deadline_at: float | None = None,
     ) -> dict[str, t.Any]:
-        direction, own = self.options["direction"], OwnVariables(self.action, self.task_vars)
+        direction, own = self.options["direction"], ansible.OwnVariables(self.action, self.task_vars)
         return {
             "changed": False,
             "direction": direction,
@@ -233,7 +218,7 @@ class HostPlan:
             "deadline": end,
             "event_starts_at": deadline_at,
             "fenced": self.fence is not None,
-            "audit": whose_action(own, self.options["run_id"]),
+            "audit": service.whose_action(own, self.options["run_id"]),
             # In a run each call renews the mark of the run.
-            "mark": path_of_mark(own) if self.fence is not None else None,
+            "mark": service.path_of_mark(own) if self.fence is not None else None,
         }

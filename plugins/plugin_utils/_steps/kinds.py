@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...module_utils._host.journal import DEFAULT_PATH
 from ...module_utils._steps.kind import KINDS, Kind, kind_of, load_kinds
-from .._common.text import printable
+from .._common import text
 
 Arguments: t.TypeAlias = dict[str, t.Any]
 Spec: t.TypeAlias = dict[str, t.Any]
@@ -143,7 +143,7 @@ def in_short(identity: Identity) -> str:
 def _word(value: t.Any) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(_word(one) for one in value)[:100]
-    return printable(value)[:100]
+    return text.printable(value)[:100]
 
 
 # What is taken of a host's variables: as they are written, and resolved only where they name another machine.

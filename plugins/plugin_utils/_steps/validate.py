@@ -18,9 +18,10 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.loader import module_loader
 from ansible.utils.unsafe_proxy import wrap_var
 
+from ...module_utils._steps import machine
 from ...module_utils._steps.kind import A_COMMAND, KINDS, Kind, kind_of
-from ...module_utils._steps.machine import bad_health_name
-from .._common.ansible import plain
+from .._common import ansible
+from . import work
 from .kinds import (
     ONE_OF,
     SPECS,
@@ -31,7 +32,6 @@ from .kinds import (
     place_of,
     windows_half,
 )
-from .work import NO_EVENT
 
 _HEALTH_SPEC: Spec = dict(
     uri=dict(
@@ -198,7 +198,7 @@ def checked_health(items: t.Any, on_windows: bool = False) -> list[Arguments]:
             raise BadSteps(f"{name}: needs exactly one of uri, command, port, service")
         if "command" in check:
             check_command(f"{name}: command", check["command"])
-        if problem := bad_health_name(check, on_windows):
+        if problem := machine.bad_health_name(check, on_windows):
             raise BadSteps(f"{name}: {problem}")
         if check["timeout"] <= 0 or check["interval"] <= 0:
             raise BadSteps(f"{name}: timeout and interval must be at least 1 second")
@@ -359,9 +359,9 @@ def resolved_steps(templar: t.Any, task_vars: Mapping[str, t.Any], event: Mappin
 
     Raises BadSteps.
     """
-    variables = task_vars if event is None else {**task_vars, "maintenance_event": wrap_var({**NO_EVENT, **event})}
+    variables = task_vars if event is None else {**task_vars, "maintenance_event": wrap_var({**work.NO_EVENT, **event})}
     try:
         items = templar.copy_with_new_env(available_variables=variables).template(task_vars.get("drain_steps", []))
     except AnsibleError as error:
         raise BadSteps(f"drain_steps can't be resolved: {error}") from None
-    return plain(items)
+    return ansible.plain(items)

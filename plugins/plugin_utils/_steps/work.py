@@ -10,8 +10,9 @@ import itertools
 import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from .._common.text import seconds_of
-from .kinds import Identity, Step, is_known_by_what_it_does, leaves_nothing, numbered
+from .._common import text
+from . import kinds
+from .kinds import Identity, Step, leaves_nothing
 
 StepData: t.TypeAlias = dict[str, t.Any]
 # Kind and arguments of a step -> `file` with its tasks, `from_record`, with those that undo it by what another machine
@@ -109,7 +110,7 @@ def _in_its_place(
     if known["kind"] != identity["kind"] or known in identities or _leaves_nothing(step, today):
         return None
     is_own = today.to_restore(step.kind, step.arguments)["own_kind"]
-    return step if is_own or is_known_by_what_it_does(step.kind, step.arguments) else None
+    return step if is_own or kinds.is_known_by_what_it_does(step.kind, step.arguments) else None
 
 
 def _leaves_nothing(step: Step, today: TodaysList) -> bool:
@@ -266,7 +267,7 @@ def event_of(record: StepData, journal: Mapping[str, t.Any]) -> StepData | None:
 
 def _with_identities(journal: Mapping[str, t.Any], known_as: KnownAs) -> list[tuple[StepData, Identity]]:
     records = sorted((dict(record) for record in journal["steps"]), key=lambda one: one["number"])
-    identities = numbered(known_as(record["kind"], record["arguments"]) for record in records)
+    identities = kinds.numbered(known_as(record["kind"], record["arguments"]) for record in records)
     return list(zip(records, identities, strict=True))
 
 
@@ -321,7 +322,7 @@ def nearest_deadline(events: Iterable[Mapping[str, t.Any]]) -> float | None:
 
 
 def _deadline(not_before: t.Any) -> float:
-    seconds = seconds_of(str(not_before))
+    seconds = text.seconds_of(str(not_before))
     if seconds is None:
         raise ValueError(f"not_before of an event is no time: {not_before!r}")
     return seconds

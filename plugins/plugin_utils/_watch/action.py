@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 
-from ...module_utils._watcher.children import BY_CHILD, BY_UNIT
-from .._common.ansible import DoesOneOf, plain
+from ...module_utils._watcher import children
+from .._common import ansible
 from .._common.options import watch_options
-from .._steps.validate import BadSteps, Folders, resolved_steps
+from .._steps import validate
 from . import settings as _settings
 
 OPTIONS = watch_options()
@@ -24,19 +24,19 @@ MODULE_UTILS = Path(__file__).resolve().parents[2] / "module_utils"
 PACKAGES = ("_azure", "_host", "_steps", "_watcher")
 
 
-class WatchAction(DoesOneOf):
+class WatchAction(ansible.DoesOneOf):
     does = OPTIONS
 
     def do_settings(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _unused, options = self.validate_argument_spec(argument_spec=OPTIONS["settings"])
-        options = plain(options)
+        options = ansible.plain(options)
         try:
             settings = _settings.settings_of(options)
             reflexes = self._reflexes(settings, options, task_vars)
-        except (_settings.BadWatch, BadSteps) as error:
+        except (_settings.BadWatch, validate.BadSteps) as error:
             raise AnsibleActionFail(str(error)) from None
         if reflexes:
-            settings["reflex_by"] = BY_UNIT if options["manage_service"] else BY_CHILD
+            settings["reflex_by"] = children.BY_UNIT if options["manage_service"] else children.BY_CHILD
             settings["reflex_settings"] = options["reflex_config"]
         return {
             "changed": False,
@@ -55,12 +55,12 @@ class WatchAction(DoesOneOf):
         here = str(task_vars["inventory_hostname"])
         more = {key: options[key] for key in ("timeout", "audit_file")}
         more["latest"] = options["reflex_latest"]
-        kinds = Folders.found(options["steps_path"], self._loader.get_basedir(), here).specs()
+        kinds = validate.Folders.found(options["steps_path"], self._loader.get_basedir(), here).specs()
         return _settings.reflex_settings_of(
             settings,
             options["reflex"],
             task_vars,
-            lambda variables: resolved_steps(self._templar, variables, None),
+            lambda variables: validate.resolved_steps(self._templar, variables, None),
             kinds,
             here,
             more,

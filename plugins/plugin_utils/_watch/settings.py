@@ -11,15 +11,15 @@ import typing as t
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from ...module_utils._azure.http import check_endpoint
+from ...module_utils._azure import http
 from ...module_utils._azure.rules import BadRules, read_rules
-from ...module_utils._steps.machine import bad_web_address
-from ...module_utils._watcher.decide import ACTIONS, FLAGS, KEYS, MARK, MARK_SIGN, TELL, digest_of_steps
+from ...module_utils._steps import machine
+from ...module_utils._watcher import decide
 from ...module_utils._watcher.protocol import SHORTEST_INTERVAL
-from .._common.ansible import HEADER, as_template, could_be_a_template, is_template
+from .._common import ansible
 from .._common.text import some_of
-from .._steps.kinds import SPECS, Spec, Step, is_done_by_tasks, place_of, webhook_of_the_controller
-from .._steps.validate import BadSteps, checked_steps
+from .._steps import kinds, validate
+from .._steps.validate import BadSteps
 
 _KEYS_OF_AN_ADDRESS = ("url", "secret", "ca_file", "headers")
 METRICS = "azure_maintenance.prom"
@@ -76,7 +76,7 @@ def _endpoint(endpoint: str) -> str:
     if endpoint == "auto":
         return endpoint
     try:
-        return str(check_endpoint(endpoint))
+        return str(http.check_endpoint(endpoint))
     except ValueError as error:
         raise BadWatch(str(error)) from None
 
@@ -91,7 +91,7 @@ def _address(given: t.Any, number: int) -> dict[str, t.Any]:
     headers = given.get("headers") or {}
     if not isinstance(headers, Mapping):
         raise BadWatch(f"{where}: headers must be a mapping")
-    if problem := bad_web_address(given["url"], headers):
+    if problem := machine.bad_web_address(given["url"], headers):
         raise BadWatch(f"{where}: {problem}")
     taken = [name for name in headers if str(name).lower().startswith(_OWN_HEADERS)]
     if taken:
@@ -120,10 +120,10 @@ def program_parts(files: Sequence[tuple[str, str]]) -> dict[str, str]:
 EVENT, STEPS = "maintenance_event", "drain_steps"
 _FILLED_IN = ("checkpoint", "command", "failover", "log")
 # In the place of a text that needs an event in a step that a run does.
-_LEFT = MARK_SIGN + "Left" + MARK_SIGN
-_ANY_MARK = re.compile(f"{MARK_SIGN}[^{MARK_SIGN}]*{MARK_SIGN}")
+_LEFT = decide.MARK_SIGN + "Left" + decide.MARK_SIGN
+_ANY_MARK = re.compile(f"{decide.MARK_SIGN}[^{decide.MARK_SIGN}]*{decide.MARK_SIGN}")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_KEY_OF_EVENT = re.compile(rf"\{{\{{ *{EVENT}\.({'|'.join(KEYS)}) *\}}\}}")
+_KEY_OF_EVENT = re.compile(rf"\{{\{{ *{EVENT}\.({'|'.join(decide.KEYS)}) *\}}\}}")
 _WORD = re.compile(r"\w+")
 _NO_EVENT = f"there is no {EVENT} yet"
 # Unlike something undefined, it is an error for the filter `default` and in conditions, too.
@@ -131,7 +131,7 @@ _FAILS = f"{{{{ undef() | mandatory(msg='{_NO_EVENT}') }}}}"
 _WHAT_TO_DO = (
     f"uses {EVENT} in a way that a host can't fill in by itself. It fills in {{{{ {EVENT}.KEY }}}}, written like"
     " that in the step itself: in log.message, or as a whole word of a command that is given as a list. The keys are"
-    f" {', '.join(KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
+    f" {', '.join(decide.KEYS)}. Have your command decide, or make it a step of the kind tasks, which a run does"
 )
 
 Path: t.TypeAlias = tuple[t.Any, ...]
@@ -146,7 +146,7 @@ def reflex_steps(variables: Mapping[str, t.Any], resolve: Resolve, kinds_of_runs
     """
     names = [STEPS, *_reached(variables.get(STEPS), variables)]
     marked = {name: _marked(variables[name], kinds_of_runs) for name in names if name in variables}
-    without_event = {**variables, **marked, EVENT: as_template(_FAILS)}
+    without_event = {**variables, **marked, EVENT: ansible.as_template(_FAILS)}
     try:
         return resolve(without_event)
     except BadSteps as error:
@@ -185,13 +185,15 @@ def _marked(value: t.Any, kinds_of_runs: Container[t.Any]) -> t.Any:
 
 def _with_marks(text: str) -> str:
     # Blocks could make something else of a mark, and a header may set other delimiters.
-    if EVENT not in text or "{%" in text or text.startswith(HEADER) or not is_template(text):
+    if EVENT not in text or "{%" in text or text.startswith(ansible.HEADER) or not ansible.is_template(text):
         return text
-    return as_template(_EXPRESSION.sub(lambda found: _KEY_OF_EVENT.sub(lambda key: MARK % key[1], found[0]), text))
+    return ansible.as_template(
+        _EXPRESSION.sub(lambda found: _KEY_OF_EVENT.sub(lambda key: decide.MARK % key[1], found[0]), text)
+    )
 
 
 def _asks_for_event(text: str) -> bool:
-    return could_be_a_template(text) and EVENT in _WORD.findall(text)
+    return ansible.could_be_a_template(text) and EVENT in _WORD.findall(text)
 
 
 def _reached(value: t.Any, variables: Mapping[str, t.Any]) -> list[str]:
@@ -199,7 +201,7 @@ def _reached(value: t.Any, variables: Mapping[str, t.Any]) -> list[str]:
     found: list[str] = []
     left = [value]
     while left:
-        texts = [text for _path, text in texts_in(left.pop(0)) if could_be_a_template(text)]
+        texts = [text for _path, text in texts_in(left.pop(0)) if ansible.could_be_a_template(text)]
         words = dict.fromkeys(word for text in texts for word in _WORD.findall(text))
         # Of `vars`, which holds all of them, the words say which one.
         names = [word for word in words if word in variables and word not in found and word != "vars"]
@@ -211,17 +213,17 @@ def _reached(value: t.Any, variables: Mapping[str, t.Any]) -> list[str]:
 def _check_places_of_marks(steps: Sequence[Mapping[str, t.Any]]) -> None:
     for step in steps:
         for path, text in texts_in(step.get("arguments")):
-            if MARK_SIGN in text and not _is_filled_in_on_the_host(step["kind"], path, text):
+            if decide.MARK_SIGN in text and not _is_filled_in_on_the_host(step["kind"], path, text):
                 where = f"{STEPS}, step {step['number']} ({step['kind']}): {'.'.join(map(str, path))}"
                 raise BadWatch(f"{where} {_WHAT_TO_DO}")
 
 
 def _is_filled_in_on_the_host(kind: str, path: Path, text: str) -> bool:
-    marks = [MARK % key for key in KEYS]
+    marks = [decide.MARK % key for key in decide.KEYS]
     if kind == "log" and path in (("message",), ("restore_message",)):
         for mark in marks:
             text = text.replace(mark, "")
-        return MARK_SIGN not in text
+        return decide.MARK_SIGN not in text
     # A word of a list: the last part of the path is its position.
     return kind != "log" and isinstance(path[-1], int) and text in marks
 
@@ -254,7 +256,10 @@ EXAMPLE = "{type: Preempt, action: drain}"
 def reacts(rules: t.Any) -> bool:
     """Whether some rule does more than tell. Raises BadWatch."""
     try:
-        return any(rule.action != TELL for rule in read_rules(rules, VARIABLE, ACTIONS, EXAMPLE, FLAGS, TELL))
+        return any(
+            rule.action != decide.TELL
+            for rule in read_rules(rules, VARIABLE, decide.ACTIONS, EXAMPLE, decide.FLAGS, decide.TELL)
+        )
     except BadRules as error:
         raise BadWatch(str(error)) from None
 
@@ -264,17 +269,19 @@ def reflex_settings_of(
     rules: Sequence[Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
     resolve: Resolve,
-    own_kinds: Mapping[str, Spec | None],
+    own_kinds: Mapping[str, kinds.Spec | None],
     here: str,
     more: Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
     """The content of the file that only root reads. `here` is the host's inventory name."""
     try:
-        items = reflex_steps(variables, resolve, (*own_kinds, *filter(is_done_by_tasks, SPECS)))
+        items = reflex_steps(variables, resolve, (*own_kinds, *filter(kinds.is_done_by_tasks, kinds.SPECS)))
         # A mark is no name of anything, and what others do is not done with it.
-        others = [_why_others_do_it(step, own_kinds, here) for step in checked_steps(_worded(items), own_kinds)]
+        others = [
+            _why_others_do_it(step, own_kinds, here) for step in validate.checked_steps(_worded(items), own_kinds)
+        ]
         mine = [_worded(item) if why else item for item, why in zip(items, others, strict=True)]
-        checked = checked_steps(mine, own_kinds)
+        checked = validate.checked_steps(mine, own_kinds)
     except BadSteps as error:
         raise BadWatch(str(error)) from None
     steps = [_step(*one, number) for number, one in enumerate(zip(checked, others, strict=True), start=1)]
@@ -282,10 +289,10 @@ def reflex_settings_of(
     if more["latest"] < 0:
         raise BadWatch(f"watch_reflex_latest must be a number of seconds, not {more['latest']}")
     kept = {key: settings[key] for key in settings if key != "notify"}
-    return {**kept, **more, "reflex": list(rules), "steps": steps, "steps_digest": digest_of_steps(steps)}
+    return {**kept, **more, "reflex": list(rules), "steps": steps, "steps_digest": decide.digest_of_steps(steps)}
 
 
-def _step(step: Step, why_others_do_it: str | None, number: int) -> dict[str, t.Any]:
+def _step(step: kinds.Step, why_others_do_it: str | None, number: int) -> dict[str, t.Any]:
     if why_others_do_it:
         return {"number": number, "kind": step.kind, "left": f"step {number} ({step.kind}) {why_others_do_it}"}
     return {"number": number, "kind": step.kind, "arguments": step.arguments}
@@ -296,13 +303,13 @@ def _worded(value: t.Any) -> t.Any:
     return with_texts(value, lambda text: _ANY_MARK.sub("1", text))
 
 
-def _why_others_do_it(step: Step, own_kinds: Mapping[str, Spec | None], here: str) -> str | None:
+def _why_others_do_it(step: kinds.Step, own_kinds: Mapping[str, kinds.Spec | None], here: str) -> str | None:
     if step.kind in own_kinds:
         return "is a kind of your own, which needs a controller"
-    if is_done_by_tasks(step.kind):
+    if kinds.is_done_by_tasks(step.kind):
         return "needs a controller"
-    if elsewhere := place_of(step.kind, step.arguments, here):
+    if elsewhere := kinds.place_of(step.kind, step.arguments, here):
         return f"is done on {elsewhere}"
-    if webhook_of_the_controller(step.kind, step.arguments):
+    if kinds.webhook_of_the_controller(step.kind, step.arguments):
         return "tells a webhook from the controller"
     return None

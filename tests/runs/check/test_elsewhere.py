@@ -9,9 +9,11 @@ import json
 import time
 
 import pytest
+from ansible_collections.maintenance.azure.plugins.plugin_utils._lease.lease import group_path
 from helpers.ansible_run import inventory, play
 from helpers.check_run import check, needs_ssh
 from helpers.kubernetes_double import Cluster, kubeconfig, served
+from helpers.leases import owner
 from helpers.other_collections import collections_path
 
 pytestmark = pytest.mark.rest
@@ -34,22 +36,27 @@ def found(tmp_path_factory):
         hosts[host].update(AWAY)
     listed = inventory(folder, hosts)
     lease = {"run_id": "nightly", "note": "job 4711", "path": "{{ maintenance_lock_path }}"}
+    take = {**lease, "do": "take", "seconds": 600}
     tasks = [
         {
             "name": "Take",
-            "maintenance.azure.lease": {**lease, "do": "take", "group": group, "seconds": 600},
+            "maintenance.azure.lease": {**take, "group": group},
             "when": f"inventory_hostname.startswith('{group}')",
         }
-        for group in "bcf"
+        for group in "bf"
     ]
-    releases = {
-        "name": "Release",
-        "maintenance.azure.lease": {**lease, "do": "release", "group": "c"},
-        "when": "inventory_hostname.startswith('c')",
-    }
-    play(folder, listed, *tasks, releases, hosts="all:!d-0:!e-0:!e-1").ended()
-    for path in folder.glob("c-*.lock"):
-        path.write_text(json.dumps({**json.loads(path.read_text()), "notes": [NOTE]}))
+    # As a run does it, which alone has notes.
+    request = {"path": group_path(f"{folder}/{{{{ inventory_hostname }}}}.lock", "c"), "me": owner("nightly")}
+    notes = {**request, "do": "take", "seconds": 600, "notes": [NOTE], "forget": []}
+    tasks += [
+        {
+            "name": one["do"],
+            "maintenance.azure._host_command": {"name": "lease", "request": one},
+            "when": "inventory_hostname.startswith('c')",
+        }
+        for one in (notes, {**notes, "do": "release", "notes": []})
+    ]
+    play(folder, listed, *tasks, hosts="all:!d-0:!e-0:!e-1").ended()
     for path in folder.glob("f-[01]*.lock"):
         path.write_text("nonsense")
     return check(folder, listed)

@@ -173,10 +173,8 @@ RESTORE = {
     "vars": DRAINED_BY,
 }
 LOOK = {"name": "Look", "maintenance.azure.drain_journal": {"path": JOURNAL}}
-LOCK = {
-    "name": "Lock",
-    "maintenance.azure.lease": {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"},
-}
+TAKE = {"do": "take", "run_id": "r", "path": "{{ inventory_dir }}/run.lock"}
+LOCK = {"name": "Lock", "maintenance.azure.lease": TAKE}
 
 
 def without_moments(value):

@@ -29,8 +29,7 @@ def in_a_hurry(monkeypatch):
 
 
 def say_ahead(monkeypatch, seconds):
-    for module in (_ownership, _files):
-        monkeypatch.setattr(module, "SECONDS_AHEAD", seconds)
+    monkeypatch.setattr(_files, "SECONDS_AHEAD", seconds)
 
 
 @pytest.fixture

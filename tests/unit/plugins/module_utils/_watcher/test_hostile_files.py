@@ -29,7 +29,7 @@ from ansible_collections.maintenance.azure.plugins.module_utils._host.run_mark i
 from ansible_collections.maintenance.azure.plugins.module_utils._steps import command_entry as _command_entry
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import protocol as _protocol
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark
+from ansible_collections.maintenance.azure.plugins.module_utils._watcher.decide import NO_RUN, RunMark, Sightings
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.watch import Reader
 from helpers.waiting import PATIENCE
 
@@ -206,7 +206,7 @@ def test_a_memory_that_is_damaged_is_none_and_the_host_leaves_all_the_same(host,
     host.reflexes.settings["steps"] = [{"number": 1, "kind": "command", "arguments": {"drain": ["true"]}}]
     host.reflexes.reader.read()
     kept = host.reflexes._kept()
-    sightings = _reflex.Sightings(kept.get("sightings"))
+    sightings = Sightings(kept.get("sightings"))
     host.reflexes._act(sightings, None)
     assert json.loads((host.folder / "journal.json").read_text())["state"] == "drained"
 
@@ -229,7 +229,7 @@ def test_a_journal_that_is_damaged_is_told_and_nothing_is_done(host, simulator, 
         JournalFile(str(host.folder / "journal.json")).read()
     simulator.add_event(id="A1", type="Reboot", resources=["web-0"], notice=900)
     host.reflexes.reader.read()
-    pause, is_over, _gone = host.reflexes._act(_reflex.Sightings(), None)
+    pause, is_over, _gone = host.reflexes._act(Sightings(), None)
     assert (pause, is_over) == (_reflex.SECONDS_AFTER_FAILURE, False)
     assert "can't be understood" in host.said[-1]
     assert [line for line in simulator.log() if line["method"] == "POST"] == []

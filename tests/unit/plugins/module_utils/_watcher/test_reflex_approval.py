@@ -13,7 +13,6 @@ from ansible_collections.maintenance.azure.plugins.module_utils._azure import im
 from ansible_collections.maintenance.azure.plugins.module_utils._azure.documents import parse_document
 from ansible_collections.maintenance.azure.plugins.module_utils._host.clock import boot_id
 from ansible_collections.maintenance.azure.plugins.module_utils._host.journal import all_drained, begun, utc_now
-from ansible_collections.maintenance.azure.plugins.module_utils._watcher import reflex as _reflex
 from ansible_collections.maintenance.azure.plugins.module_utils._watcher.reflex import Actions, NotDone
 
 OURS = "watcher of h0"
@@ -67,7 +66,7 @@ class Host:
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     found = Host(tmp_path)
-    monkeypatch.setattr(_reflex, "HttpTransport", lambda _endpoint: found)
+    monkeypatch.setattr(_http, "HttpTransport", lambda _endpoint: found)
     monkeypatch.setattr(_imds.Conversation.__init__, "__defaults__", (lambda: 0.0, lambda _seconds: None, lambda: 0.5))
     return found
 

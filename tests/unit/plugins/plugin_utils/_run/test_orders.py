@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.maintenance.azure.plugins.plugin_utils._azure.vms import InventoryNames
+from ansible_collections.maintenance.azure.plugins.plugin_utils._plan import plan as _plan
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import orders as _orders
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import run as _run
 from ansible_collections.maintenance.azure.plugins.plugin_utils._run import view as _view
@@ -340,7 +341,7 @@ def test_what_was_not_believed_is_kept_and_is_no_success(monkeypatch):
     run = a_run()
     for found in (doubts, doubts[:1], []):
         made = {**empty_plan(), "ignored": [], "restore_first": [], "not_believed": found, "refused_hosts": []}
-        monkeypatch.setattr(_view, "make_plan", lambda *_given, made=made, **_options: dict(made))
+        monkeypatch.setattr(_plan, "make_plan", lambda *_given, made=made, **_options: dict(made))
         monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
         run = _run.plan(run, {"a": {}}, RunSettings(), INVENTORY, 0.0)
     assert (run["not_believed"], run["number_of_pass"]) == (["Wrong."], 3)
@@ -470,7 +471,7 @@ def test_without_waves_there_is_nothing_to_look_at_again(monkeypatch):
         "not_believed": [],
         "refused_hosts": [],
     }
-    monkeypatch.setattr(_view, "make_plan", lambda *_given, **_options: dict(made))
+    monkeypatch.setattr(_plan, "make_plan", lambda *_given, **_options: dict(made))
     monkeypatch.setattr(_run, "render_plan", lambda _plan: [])
     run = a_run()
     assert _run.for_the_plays(run, RunSettings(), 0.0)["reads"]
