@@ -28,7 +28,11 @@ needs_powershell = pytest.mark.skipif(not POWERSHELL, reason="there is no pwsh o
 # With the ansible.windows that others test on real Windows.
 PACKAGE = "ansible==12.3.0"
 # For a run: how it gets to such a host.
-SETTINGS = {"ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS)}
+SETTINGS = {
+    "ANSIBLE_CONNECTION_PLUGINS": str(PLUGINS),
+    # `host_command`: what only roles and runs write into journals and leases.
+    "ANSIBLE_ACTION_PLUGINS": str(Path(__file__).resolve().parent / "action_plugins"),
+}
 
 
 def ansible_windows() -> Path:

@@ -129,12 +129,16 @@ def test_lies_are_failures(tmp_path, simulator, windows, lie):
     assert "lied" not in str(run.of("Facts")["msg"])
 
 
-JOURNAL = "maintenance.azure.drain_journal"
 LEASE = "maintenance.azure.lease"
 
 
 def journal(name, state, **options):
-    return {"name": name, JOURNAL: {"state": state, "run_id": "r1", **options}, "ignore_errors": True}
+    """As the roles do it, which write more than the module drain_journal."""
+    return {
+        "name": name,
+        "host_command": {"of": "journal", "state": state, "run_id": "r1", **options},
+        "ignore_errors": True,
+    }
 
 
 def lease(name, do, **options):
@@ -280,8 +284,12 @@ def test_several_runs_do_not_lose_what_another_has_written(tmp_path, windows):
     names = [f"web-{number}" for number in range(4)]
     hosts = inventory(tmp_path, dict.fromkeys(names, windows.host_vars))
     note = {"host": "{{ inventory_hostname }}", "events": [], "type": "Reboot", "run": "r1", "at": 1.0, "mark": None}
+    taken = {"of": "lease", "do": "take", "run_id": "r1"}
     tasks = [
-        lease(f"Take {number}", "take", notes=[{**note, "host": f"{{{{ inventory_hostname }}}}-{number}"}])
+        {
+            "name": f"Take {number}",
+            "host_command": {**taken, "notes": [{**note, "host": f"{{{{ inventory_hostname }}}}-{number}"}]},
+        }
         for number in range(2)
     ]
     run = play(tmp_path, hosts, *tasks, **SETTINGS)
