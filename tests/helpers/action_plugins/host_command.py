@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, maintenance.azure contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What roles and runs write into journals and leases, also on Windows hosts, as a task: for tests of the files alone."""
+"""What roles and runs write into journals and leases, also on Windows hosts, as a task for tests."""
 
 from __future__ import annotations
 
