@@ -34,7 +34,14 @@ STEPS: list[dict[str, Any]] = [
     {"log": {"message": "draining for {{ maintenance_event.type }}", "restore_message": "back in service"}},
     {
         "load_balancer": {
-            "haproxy": {"backend": "web", "server": "{{ inventory_hostname }}", "host": "lb1", "wait_sessions": 0}
+            "haproxy": {
+                "backend": "web",
+                "server": "{{ inventory_hostname }}",
+                "host": "lb1",
+                "wait_sessions": 0,
+                # A run that is killed in this step counts as at work until then; the next one waits 45 s for it.
+                "timeout": 20,
+            }
         }
     },
     {"connections": {"ports": [80], "at_most": 0, "timeout": 60}},
