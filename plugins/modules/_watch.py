@@ -18,7 +18,7 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: The program is shown as M(ansible.builtin.copy) shows a file.
+    details: The program is shown as C(ansible.builtin.copy) shows a file.
 options:
   do:
     description:
