@@ -42,8 +42,7 @@ class HAProxy(Kind):
         for name in ("backend", "server"):
             if not NAME.match(str(arguments[name])):
                 yield "%r can't be the name of a %s of HAProxy" % (arguments[name], name)
-        for problem in machine.bad_path("socket", arguments["socket"]):
-            yield problem
+        yield from machine.bad_path("socket", arguments["socket"])
 
     @classmethod
     def needs(cls, arguments):

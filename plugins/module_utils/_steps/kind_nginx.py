@@ -42,8 +42,7 @@ class Nginx(Kind):
     def problems(cls, arguments, on_windows=False):
         if not SERVER.match(str(arguments["server"])):
             yield "%r can't be the address of a server in nginx" % arguments["server"]
-        for problem in machine.bad_path("upstream_file", arguments["upstream_file"]):
-            yield problem
+        yield from machine.bad_path("upstream_file", arguments["upstream_file"])
 
     @classmethod
     def needs(cls, arguments):

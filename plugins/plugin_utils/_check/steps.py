@@ -63,7 +63,7 @@ def needs_of(steps: Sequence[Step], own_kinds: Iterable[str], here: str) -> list
 
 
 def _of_step(called: str, step: Step, here: str) -> t.Iterator[Need]:
-    kind, own = t.cast("tuple[type[Kind], Arguments]", kind_of(step.kind, step.arguments))
+    kind, own = t.cast(tuple[type[Kind], Arguments], kind_of(step.kind, step.arguments))
     machine = str(own["host"]) if kind.by_tasks and kind.has_host else place_of(step.kind, step.arguments, here) or ""
     for what, name, wanted in kind.needs(own):
         found = first_word(name) if what == COMMAND else str(name)

@@ -32,10 +32,13 @@ def _specs() -> dict[str, Spec]:
 
 SPECS = _specs()
 # A step needs exactly one of these: the variants of a kind, or the arguments of the kind without a variant.
+_VARIANTS = {
+    group: [name.partition(".")[2] for name in sorted(KINDS) if name.startswith(f"{group}.")] for group in SPECS
+}
 ONE_OF = {
     group: [*(KINDS[group].known_by if group in KINDS else ()), *variants]
-    for group in SPECS
-    if (variants := [name.partition(".")[2] for name in sorted(KINDS) if name.startswith(f"{group}.")])
+    for group, variants in _VARIANTS.items()
+    if variants
 }
 
 

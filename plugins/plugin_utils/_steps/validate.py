@@ -143,7 +143,7 @@ def _without_nothing(arguments: Mapping[str, t.Any]) -> Arguments:
 def _check_rules(name: str, arguments: Arguments, on_windows: bool, events: Sequence[Mapping[str, t.Any]]) -> None:
     if name in ONE_OF and len([one for one in ONE_OF[name] if one in arguments]) != 1:
         raise BadSteps(f"{name} needs exactly one of {', '.join(ONE_OF[name])}")
-    kind, own = t.cast("tuple[type[Kind], Arguments]", kind_of(name, arguments))
+    kind, own = t.cast(tuple[type[Kind], Arguments], kind_of(name, arguments))
     if kind.some_of and not any(option in own for option in kind.some_of):
         raise BadSteps(f"{name} needs at least one of {', '.join(kind.some_of)}")
     for option, value in own.items():

@@ -47,9 +47,9 @@ MAINTENANCE_RULES = {
 }
 
 
-def checked_event(what, given, settings, rules=EVENT_RULES, required=()):
+def checked_event(what, given, settings, rules=None, required=()):
     """The event with what its scenario adds, or InputError."""
-    spec = checked(what, given, rules, required)
+    spec = checked(what, given, rules or EVENT_RULES, required)
     if "scenario" in spec:
         spec = dict(SCENARIOS[spec["scenario"]], **spec)
     if "type" not in spec:
